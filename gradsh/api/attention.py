@@ -53,7 +53,7 @@ class sdpa_kernel:
         """Return `function` with only these ways allowed in it."""
 
         @functools.wraps(function)
-        def restricted(*args: Any, **kwargs: Any) -> Any:
+        def restricted(*args: object, **kwargs: object) -> Any:
             with self:
                 return function(*args, **kwargs)
 

@@ -15,7 +15,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
-def _outputs(value: Any) -> tuple[Any, ...]:
+def _outputs(value: object) -> tuple[Any, ...]:
     """Return what a pass starts from. Raises AssertionError for anything but tensors, as PyTorch does."""
     found = tuple(tensor_at(one) for one in _sequence(value))
     if not all(isinstance(one, Tensor) for one in found):
@@ -113,7 +113,7 @@ class _EngineBase:
     __slots__ = ()
     __script_attributes__ = frozenset({"queue_callback"})
 
-    def queue_callback(self, callback: Callable[[], Any]) -> None:
+    def queue_callback(self, callback: Callable[[], object]) -> None:
         """Call a function at the end of the pass."""
         running = current().running
         if running is None:

@@ -35,7 +35,7 @@ class NoopSaveInputsBackward(Node):
 
     __slots__ = ("tensors", "versions")
 
-    def __init__(self, values: tuple[Any, ...]) -> None:
+    def __init__(self, values: tuple[object, ...]) -> None:
         super().__init__((), ())
         self.tensors = tuple([one for one in values if isinstance(one, Tensor)])
         self.versions = tuple([one.counter.version for one in self.tensors])
@@ -126,7 +126,7 @@ class _Frame:
                 ambient.generator.set_state(before)
         self._fill(found, running)
 
-    def _fill(self, found: list[Tensor], running: Any) -> None:
+    def _fill(self, found: list[Tensor], running: object) -> None:
         if len(found) < len(self.holders) or (self.completed and len(found) != len(self.holders)):
             raise _different_number(len(self.holders), len(found))
         changed = []
@@ -160,7 +160,7 @@ Operations executed during recomputation:
  during recomputation."""
 
 
-def _mismatch(message: str, **facts: Any) -> Exception:
+def _mismatch(message: str, **facts: object) -> Exception:
     return fail("other", message, CheckpointError, checkpoint=True, **facts)
 
 
@@ -198,8 +198,8 @@ _PASS_IT = (
 
 
 def checkpoint(
-    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
-    determinism_check: str = "default", debug: bool = False, early_stop: bool = True, context_fn: Any = None, **kwargs: Any,
+    function: Callable[..., object], *args: object, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
+    determinism_check: str = "default", debug: bool = False, early_stop: bool = True, context_fn: object = None, **kwargs: object,
 ) -> Any:
     """Call `function(*args)` without keeping what its operations save; backward calls it again.
 
@@ -292,7 +292,7 @@ class _Reentrant(Function):
     """The older way: one node for the whole part, whose backward runs a backward of its own."""
 
     @staticmethod
-    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: object) -> Any:
         """Run the function unrecorded."""
         ctx.run_function = run_function
         ctx.random = current().generator.get_state() if preserve_rng_state else None
@@ -339,7 +339,7 @@ _Reentrant.__name__ = "CheckpointFunction"
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True, **kwargs: Any
+    functions: Any, segments: int, input: object, use_reentrant: bool | None = None, preserve_rng_state: bool = True, **kwargs: object
 ) -> Any:
     """Run modules one after the other, in segments of which all but the last are checkpointed."""
     if kwargs:

@@ -23,19 +23,19 @@ Memo = dict[int, Any]
 Part = Callable[[Any], Any]
 
 
-def copy(x: Any) -> Any:
+def copy(x: object) -> Any:
     """Return a copy of an object that holds the same things."""
     return _copied(x, lambda part: part, None)
 
 
-def deepcopy(x: Any, memo: None = None) -> Any:
+def deepcopy(x: object, memo: None = None) -> Any:
     """Return a copy of an object and of all that it holds."""
     if memo is not None:
         raise fail("type", "deepcopy(x, memo) is not part of gradsh: put both objects into one tuple and copy that", TypeError)
     return _deep(x, {})
 
 
-def _deep(x: Any, memo: Memo) -> Any:
+def _deep(x: object, memo: Memo) -> Any:
     found = memo.get(id(x), memo)
     if found is memo:
         found = _copied(x, lambda part: _deep(part, memo), memo)
@@ -79,13 +79,13 @@ def _empty(kind: type) -> Any:
         raise fail("type", f"cannot pickle '{kind.__name__}' object", TypeError) from None
 
 
-def _begun(x: Any, made: Any, memo: Memo | None) -> Any:
+def _begun(x: object, made: object, memo: Memo | None) -> Any:
     if memo is not None:
         memo[id(x)] = made
     return made
 
 
-def _filled(x: Any, made: Any, part: Part) -> Any:
+def _filled(x: object, made: object, part: Part) -> Any:
     """Give a copy what the dictionary and the slots of an instance hold."""
     for base in type(x).__mro__:
         slots = base.__dict__.get("__slots__", ())
@@ -104,7 +104,7 @@ def _list(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
     return made
 
 
-def _deque(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _deque(x: Any, kind: object, part: Part, memo: Memo | None) -> Any:
     made = _begun(x, deque(maxlen=x.maxlen), memo)
     made.extend([part(one) for one in x])
     return made

@@ -118,7 +118,7 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-def _check_count(count: Any) -> None:
+def _check_count(count: object) -> None:
     if not isinstance(count, int) or isinstance(count, bool) or count <= 0:
         message = f"num_samples should be a positive integer value, but got num_samples={count}"
         raise fail("value", message, ValueError)
@@ -275,7 +275,7 @@ class _SingleProcessDataLoaderIter:
     __module__ = "torch.utils.data.dataloader"
     __slots__ = ("_batches", "_loader")
 
-    def __init__(self, loader: "DataLoader", batches: Iterator[Any]) -> None:
+    def __init__(self, loader: "DataLoader", batches: Iterator[object]) -> None:
         self._loader = loader
         self._batches = batches
 
@@ -301,9 +301,9 @@ class DataLoader(ScriptBase):
 
     def __init__(
         self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
-        batch_sampler: Any = None, num_workers: int = 0, collate_fn: Callable[..., Any] | None = None,
+        batch_sampler: Any = None, num_workers: int = 0, collate_fn: Callable[..., object] | None = None,
         pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None,
-        multiprocessing_context: Any = None, generator: Any = None, **_other: Any,
+        multiprocessing_context: object = None, generator: object = None, **_other: object,
     ) -> None:
         del timeout, multiprocessing_context
         self.worker_init_fn = worker_init_fn
@@ -386,7 +386,7 @@ class DataLoader(ScriptBase):
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: object) -> Any:
     """Return one sample as it is, its arrays as tensors."""
     if isinstance(value, (tuple, list)):
         return [_as_tensor(one) for one in value]

@@ -41,7 +41,7 @@ def _given(many: bool, found: Any) -> Any:
     return tuple(found) if many else found[0]
 
 
-def _cotangents(v: Any, like: Tensors, many: bool, what: str, name: str) -> Tensors:
+def _cotangents(v: object, like: Tensors, many: bool, what: str, name: str) -> Tensors:
     """Return `v` as a tuple fitting `like` (`many`: which the program gave as a tuple); ones where it may be left out."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
@@ -115,14 +115,14 @@ def _check_jacobian(found: Any, strict: bool) -> None:
             raise fail("unused", message, RuntimeError)
 
 
-def _done(value: Any, create_graph: bool) -> Any:
+def _done(value: object, create_graph: bool) -> Any:
     """Cut results off the graph unless it was asked for."""
     if isinstance(value, (tuple, list)):
         return tuple(_done(one, create_graph) for one in value)
     return value if create_graph or not isinstance(value, Tensor) else value.detach()
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs, vᵀ J): the product of a vector with the Jacobian."""
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", "vjp")
@@ -134,7 +134,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return _done(_given(many_out, outputs), create_graph), _done(_given(many, _filled(found, own)), create_graph)
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def jvp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs, J v), by differentiating a backward pass."""
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", "jvp")
@@ -181,7 +181,7 @@ _NOT_STRICT = (
 
 
 def jacobian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., object], inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
     """Return the Jacobian: (output shape + input shape) for each pair of output and input."""
@@ -200,7 +200,7 @@ def jacobian(
     return _done(_given(many_out, found), create_graph)
 
 
-def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
+def _pushed(func: Callable[..., object], inputs: object, strict: bool) -> Any:
     """Return the Jacobian by forward mode: a run of the function for each element of the inputs."""
     if strict:
         message = _NOT_STRICT.format('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"')
@@ -253,7 +253,7 @@ def _check_scalar(outputs: Tensors, many: bool, name: str) -> Tensor:
 
 
 def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., object], inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """Return the Hessian of a scalar function: (input shape + input shape) for each pair of inputs."""
@@ -274,12 +274,12 @@ def hessian(
     return found if many else found[0][0]
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def hvp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (output, H v) of a scalar function."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
-def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
+def _hessian_product(name: str, func: Callable[..., object], inputs: object, v: object, create_graph: bool, strict: bool) -> Any:
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", name)
         own = _fresh(given, create_graph)
@@ -294,6 +294,6 @@ def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, c
     return _done(outputs[0], create_graph), _done(_given(many, _filled(found, own)), create_graph)
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vhp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (output, vᵀ H) of a scalar function: the Hessian is symmetric, so this is hvp."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)

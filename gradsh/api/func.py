@@ -17,7 +17,7 @@ from gradsh.engine.values.layout import order_of
 from gradsh.text.fault import fail
 
 
-def _leaves(tree: Any) -> list[Tensor]:
+def _leaves(tree: object) -> list[Tensor]:
     """Return the tensors in nested dictionaries, lists and tuples, in order."""
     if isinstance(tree, Tensor):
         return [tree]
@@ -25,7 +25,7 @@ def _leaves(tree: Any) -> list[Tensor]:
     return [leaf for part in parts for leaf in _leaves(part)]
 
 
-def _with(tree: Any, leaves: Iterator[Any]) -> Any:
+def _with(tree: object, leaves: Iterator[object]) -> Any:
     """Return the tree with other leaves in place of its tensors."""
     if isinstance(tree, Tensor):
         return next(leaves)
@@ -77,14 +77,14 @@ def _split(output: Any, has_aux: bool) -> tuple[Any, Any]:
     return output if has_aux else (output, None)
 
 
-def _cut(tree: Any, lead: bool) -> Any:
+def _cut(tree: object, lead: bool) -> Any:
     return tree if lead else _with(tree, iter([untracked(one) for one in _leaves(tree)]))
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad_and_value(func: Callable[..., object], argnums: object = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of a scalar function, and its value."""
 
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         with enable_grad():
             call = _Call(func, argnums, args, kwargs)
             output, aux = _split(call.output, has_aux)
@@ -102,21 +102,21 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     return wrapper
 
 
-def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(func: Callable[..., object], argnums: object = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of a scalar function."""
     both = grad_and_value(func, argnums, has_aux)
 
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
 
     return wrapper
 
 
-def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(func: Callable[..., object], argnums: object = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian, a row for each element of the output."""
 
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         with enable_grad():
             call = _Call(func, argnums, args, kwargs)
             output, aux = _split(call.output, has_aux)
@@ -136,7 +136,7 @@ def _jacobian(call: _Call, output: Tensor, lead: bool) -> Any:
     ])
 
 
-def _rows(column: tuple[Tensor, ...], basis: list[Tensor], shape: Any) -> Tensor:
+def _rows(column: tuple[Tensor, ...], basis: list[Tensor], shape: object) -> Tensor:
     """Return the rows of a Jacobian as one tensor; where the basis came back as it was, it is the basis that PyTorch has written."""
     found: Tensor = find("stack")(list(column)).reshape(shape)
     if all(np.may_share_memory(one.array, given.array) for one, given in zip(column, basis, strict=True)):
@@ -144,14 +144,14 @@ def _rows(column: tuple[Tensor, ...], basis: list[Tensor], shape: Any) -> Tensor
     return found
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> Any:
     """Return the outputs, and a function that multiplies a vector with the Jacobian."""
     with enable_grad():
         call = _Call(func, tuple(range(len(primals))), primals, {})
     output, aux = _split(call.output, has_aux)
     lead = call.leads_on(_leaves(output))
 
-    def product(cotangents: Any) -> Any:
+    def product(cotangents: object) -> Any:
         pulled = [call.pull(one, each, lead=lead) for one, each in zip(_leaves(output), _leaves(cotangents), strict=True)]
         return call.like_arguments([sum(column[1:], column[0]) for column in zip(*pulled, strict=True)])
 
@@ -159,14 +159,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 @standing_in("vmap", "it loops over the batch; results are the same, with a node for each element")
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", **_: Any) -> Callable[..., Any]:
+def vmap(
+    func: Callable[..., object], in_dims: object = 0, out_dims: object = 0, randomness: str = "error", **_: object
+) -> Callable[..., Any]:
     """Return a function that applies `func` to each element of a batch."""
     tell(vmap)
     if randomness == "different":
         way = "draw the random numbers before, and give them as an argument"
         raise fail("type", "gradsh's vmap is a loop, whose random numbers would not be PyTorch's", NotImplementedError, way=way)
 
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         size = _batch_size(args, dims)
         picked = [tuple(_picked(arg, dim, row) for arg, dim in zip(args, dims, strict=True)) for row in range(size)]
@@ -214,7 +216,7 @@ def _laid_together(batch: Tensor, example: Tensor, dim: int) -> Tensor:
     return batch
 
 
-def _leaf_dims(tree: Any, dims: Any) -> list[Any]:
+def _leaf_dims(tree: Any, dims: object) -> list[Any]:
     """Return the batch dimension of each tensor of a tree; `dims` may follow the tree's form."""
     if isinstance(tree, Tensor) or not isinstance(dims, (tuple, list, dict)):
         return [dims] * len(_leaves(tree))
@@ -235,7 +237,7 @@ def _batch_size(args: tuple[Any, ...], dims: Any) -> int:
     return int(mapped[0])
 
 
-def _picked(arg: Any, dim: Any, row: int) -> Any:
+def _picked(arg: object, dim: object, row: int) -> Any:
     """Return one element of the batch of an argument."""
     dims = _leaf_dims(arg, dim)
     return _with(arg, iter([one if at is None else one.select(at, row) for one, at in zip(_leaves(arg), dims, strict=True)]))
@@ -279,7 +281,7 @@ def functional_call(
 _MISSING = object()
 
 
-def _swap(module: Any, path: str, tensor: Any) -> Any:
+def _swap(module: Any, path: str, tensor: object) -> Any:
     """Put a tensor, None or `_MISSING` in the place of a parameter, a buffer or an attribute; return what was there."""
     if not (isinstance(tensor, Tensor) or tensor is None or tensor is _MISSING):
         raise fail("type", f"{tensor!r} is not an instance of torch.Tensor", TypeError)
@@ -300,7 +302,7 @@ def _swap(module: Any, path: str, tensor: Any) -> Any:
     return before
 
 
-def _one_dictionary(given: Any) -> dict[str, Any]:
+def _one_dictionary(given: object) -> dict[str, Any]:
     if isinstance(given, dict):
         return given
     if not isinstance(given, (tuple, list)) or not all(isinstance(part, dict) for part in given):
@@ -318,7 +320,7 @@ def _named(module: Any) -> dict[str, Any]:
     return dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
 
 
-def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _tied(module: object, given: dict[str, Any]) -> dict[str, Any]:
     """Return the given tensors under all names that the module has for what they replace."""
     names: dict[int, list[str]] = {}
     for name, one in _named(module).items():
@@ -333,7 +335,7 @@ def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _check_names(module: Any, given: dict[str, Any]) -> None:
+def _check_names(module: object, given: dict[str, Any]) -> None:
     own = _named(module)
     told = [
         f"{what} key(s): {', '.join(map(repr, names))}."

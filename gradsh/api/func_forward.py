@@ -15,7 +15,7 @@ from gradsh.text.fault import fail
 _JVP = "jvp(f, primals, tangents)"
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(func: Callable[..., object], primals: object, tangents: object, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return the outputs, and the Jacobian times the tangents."""
     if not isinstance(primals, tuple):
         raise _refused("Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
@@ -49,7 +49,7 @@ def _refused(message: str) -> Exception:
     return fail("value", f"{_JVP}: {message}", RuntimeError)
 
 
-def _form(tree: Any) -> Any:
+def _form(tree: object) -> Any:
     """Return a tree with a mark in place of each tensor."""
     if isinstance(tree, dict):
         return {name: _form(part) for name, part in tree.items()}
@@ -74,7 +74,7 @@ def _tangent(output: Tensor, level: Any, strict: bool) -> Tensor:
     return zeros(output.detach()) if found is None else found
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Callable[..., Any]]:
     """Return the outputs, and the function that multiplies the Jacobian there with tangents; `func` runs once."""
     zeros: Any = find("zeros_like")
     with enable_grad():
@@ -87,7 +87,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             allow_unused=True,
         ) if reached else (None,) * len(call.inputs)
 
-    def product(*tangents: Any) -> Any:
+    def product(*tangents: object) -> Any:
         if _form(tangents) != _form(primals):
             message = f"Expected the tangents {_form(tangents)} to have the same argspec as the primals {_form(primals)}"
             raise fail("value", message, RuntimeError)
@@ -114,8 +114,8 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
     del randomness  # of batches, which gradsh computes one by one
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
-    def wrapper(*args: Any) -> Any:
-        def restricted(*chosen: Any) -> Any:
+    def wrapper(*args: object) -> Any:
+        def restricted(*chosen: object) -> Any:
             given = list(args)
             for place, one in zip(places, chosen, strict=True):
                 given[place] = one
@@ -136,7 +136,7 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
     return wrapper
 
 
-def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+def hessian(func: Callable[..., object], argnums: object = 0) -> Callable[..., Any]:
     """Return a function that computes the second derivatives: in forward mode, of those that backward computes."""
     return jacfwd(jacrev(func, argnums), argnums)
 

@@ -37,7 +37,7 @@ class FunctionNode(Node):
         "materialize_undifferentiable", "needs_input_grad", "own", "to_save", "undifferentiable",
     )
 
-    def __init__(self, function: "type[Function]", args: tuple[Any, ...], recorded: bool) -> None:
+    def __init__(self, function: "type[Function]", args: tuple[object, ...], recorded: bool) -> None:
         tensors = [one for one in args if isinstance(one, Tensor)]
         super().__init__(tuple(gradient_edge(one) for one in tensors) if recorded else (), ())
         self._function = function
@@ -83,7 +83,7 @@ class FunctionNode(Node):
         found = _backward_of(self._function)(self.facade(), *given)
         return self._checked(found if isinstance(found, tuple) else (found,), needs, recorded)
 
-    def _shown(self, place: int, grad: Any) -> Any:
+    def _shown(self, place: int, grad: object) -> Any:
         if isinstance(grad, Tensor):
             return grad
         if grad is not None:
@@ -93,7 +93,7 @@ class FunctionNode(Node):
             return None
         return make(np.zeros(*shape))
 
-    def _checked(self, found: tuple[Any, ...], needs: tuple[bool, ...], recorded: bool) -> list[Any]:
+    def _checked(self, found: tuple[object, ...], needs: tuple[bool, ...], recorded: bool) -> list[Any]:
         expected = self._args
         if len(found) > expected and all(one is None for one in found[expected:]):
             found = found[:expected]
@@ -179,7 +179,7 @@ def class_of_nodes(function: type) -> type:
 class Function(ScriptBase):
     """Base of custom functions: static `forward(ctx, ...)` and `backward(ctx, *grads)`, called with `apply(...)`."""
 
-    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+    def __init__(self, *_args: object, **_kwargs: object) -> None:
         current().warning(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
             "them on the class itself. Instantiating an autograd function will raise an error in a future version of "
@@ -201,7 +201,7 @@ class Function(ScriptBase):
         raise fail("type", message, NotImplementedError)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup_context(ctx: object, inputs: tuple[object, ...], output: object) -> None:
         """Save for backward, where forward takes no ctx; subclasses may define it."""
         del ctx, inputs, output
         raise fail("type", "setup_context is not implemented.", NotImplementedError)
@@ -219,14 +219,14 @@ class Function(ScriptBase):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: object, *grad_inputs: object) -> Any:
         """Return the tangent of each output from those of the arguments; subclasses define it."""
         del ctx, grad_inputs
         message = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         raise fail("type", message, NotImplementedError)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+    def vmap(info: object, in_dims: object, *args: object) -> Any:
         """Compute the outputs of a batch; subclasses may define it. gradsh's vmap calls the function for each example."""
         del info, in_dims, args
         message = (
@@ -238,7 +238,7 @@ class Function(ScriptBase):
     _backward_cls = _ClassOfNodes()
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: object, **kwargs: object) -> Any:
         """Run forward on the arguments and put the function into the graph."""
         apart = cls.setup_context is not Function.setup_context
         if kwargs or apart:
@@ -265,7 +265,7 @@ class Function(ScriptBase):
         return tuple(wrapped) if many else wrapped[0]
 
 
-def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], apart: bool) -> tuple[Any, ...]:
+def _bound(cls: type[Function], args: tuple[object, ...], kwargs: dict[str, Any], apart: bool) -> tuple[Any, ...]:
     """Return all arguments by position."""
     signature = inspect.signature(cls.forward)
     first = () if apart else (None,)
@@ -282,7 +282,7 @@ class _Outputs:
 
     __slots__ = ("dirty", "inputs", "node", "outputs", "recorded", "undifferentiable")
 
-    def __init__(self, node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recorded: bool) -> None:
+    def __init__(self, node: FunctionNode, args: tuple[object, ...], outputs: list[Any], recorded: bool) -> None:
         self.node = node
         self.outputs = outputs
         self.recorded = recorded
@@ -317,7 +317,7 @@ class _Outputs:
                     one.meta.view.creation = "multi"
         return wrapped
 
-    def _one(self, place: int, output: Any) -> Any:
+    def _one(self, place: int, output: object) -> Any:
         if not isinstance(output, Tensor):
             return output
         given = id(output) in self.inputs
@@ -371,17 +371,17 @@ class _Outputs:
         return output
 
 
-def _check_tensors(message: str, values: tuple[Any, ...]) -> None:
+def _check_tensors(message: str, values: tuple[object, ...]) -> None:
     for place, one in enumerate(values):
         if one is not None and not isinstance(one, Tensor):
             raise fail("type", message.format(place, type(one).__name__), TypeError)
 
 
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
     """Decorate a backward that cannot be differentiated itself: doing so raises."""
 
     @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any) -> Any:
+    def wrapper(ctx: object, *args: object) -> Any:
         with grad_mode(False):
             outputs = fn(ctx, *args)
         if not current().grad_enabled or not any(isinstance(one, Tensor) and is_tracked(one) for one in args):

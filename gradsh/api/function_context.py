@@ -39,26 +39,26 @@ class FunctionCtx(Facade, ScriptBase):
 
     # --- what forward says ------------------------------------------------------------------------------------------
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         """Save tensors (or None) for backward, which finds them in `saved_tensors`."""
         self.__node__.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: object) -> None:
         """Save tensors (or None) for jvp, which finds them in `saved_tensors` until the call is over."""
         if not all(one is None or isinstance(one, Tensor) for one in tensors):
             message = "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
             raise fail("assert", message, AssertionError)
         self.__node__.for_forward = tensors
 
-    def mark_dirty(self, *tensors: Any) -> None:
+    def mark_dirty(self, *tensors: object) -> None:
         """Say which inputs forward modified in place; they must be returned."""
         self.__node__.dirty = tensors
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: object) -> None:
         """Say which outputs have no gradient."""
         self.__node__.undifferentiable = tensors
 
-    def mark_shared_storage(self, *pairs: Any) -> None:
+    def mark_shared_storage(self, *pairs: object) -> None:
         """Do nothing but warn: PyTorch finds shared storage by itself."""
         current().warning(
             "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
@@ -75,7 +75,7 @@ class FunctionCtx(Facade, ScriptBase):
         return self.__node__.materialize_undifferentiable  # type: ignore[no-any-return]
 
     @_materialize_non_diff_grads.setter
-    def _materialize_non_diff_grads(self, value: Any) -> None:
+    def _materialize_non_diff_grads(self, value: object) -> None:
         self.__node__.materialize_undifferentiable = bool(value)
 
     @property
@@ -84,7 +84,7 @@ class FunctionCtx(Facade, ScriptBase):
         return self.__node__.to_save or None
 
     @to_save.setter
-    def to_save(self, tensors: Any) -> None:
+    def to_save(self, tensors: object) -> None:
         self.__node__.to_save = _tuple(tensors)
 
     @property
@@ -93,7 +93,7 @@ class FunctionCtx(Facade, ScriptBase):
         return self.__node__.dirty or None
 
     @dirty_tensors.setter
-    def dirty_tensors(self, tensors: Any) -> None:
+    def dirty_tensors(self, tensors: object) -> None:
         self.__node__.dirty = _tuple(tensors)
 
     @property
@@ -102,7 +102,7 @@ class FunctionCtx(Facade, ScriptBase):
         return self.__node__.undifferentiable or None
 
     @non_differentiable.setter
-    def non_differentiable(self, tensors: Any) -> None:
+    def non_differentiable(self, tensors: object) -> None:
         self.__node__.undifferentiable = _tuple(tensors)
 
     # --- what backward reads ----------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class FunctionCtx(Facade, ScriptBase):
         return self.__node__.needs_input_grad
 
     @needs_input_grad.setter
-    def needs_input_grad(self, value: Any) -> None:
+    def needs_input_grad(self, value: object) -> None:
         self.__node__.needs_input_grad = value
 
     # --- what every node offers -------------------------------------------------------------------------------------
@@ -157,11 +157,11 @@ class FunctionCtx(Facade, ScriptBase):
         """Return the function's name with Backward."""
         return self.__node__.name()  # type: ignore[no-any-return]
 
-    def register_hook(self, hook: Any) -> Any:
+    def register_hook(self, hook: object) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
         return self.__node__.register_hook(hook)
 
-    def register_prehook(self, hook: Any) -> Any:
+    def register_prehook(self, hook: object) -> Any:
         """Call `hook(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
         return self.__node__.register_prehook(hook)
 
@@ -178,7 +178,7 @@ class FunctionCtx(Facade, ScriptBase):
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{self.__node__.name()} object at {id(self.__node__):#x}>"
 
-    def __reduce_ex__(self, _: Any) -> Any:
+    def __reduce_ex__(self, _: object) -> Any:
         raise fail("type", f"cannot pickle '{self.__node__.name()}' object", TypeError, node=self.__node__)
 
 
@@ -188,7 +188,7 @@ class BackwardCFunction(FunctionCtx):
     __slots__ = ()
 
 
-def _tuple(tensors: Any) -> tuple[Any, ...]:
+def _tuple(tensors: object) -> tuple[Any, ...]:
     if tensors is None:
         return ()
     return tensors if isinstance(tensors, tuple) else (tensors,)

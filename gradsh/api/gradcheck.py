@@ -31,11 +31,11 @@ class _Tolerance(NamedTuple):
     dtypes: bool
 
 
-def _tensors(value: Any) -> tuple[Any, ...]:
+def _tensors(value: object) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
+def _outputs(func: Callable[..., object], inputs: Sequence[object]) -> list[Tensor]:
     return [one for one in _tensors(func(*inputs)) if isinstance(one, Tensor) and one.array.dtype.kind == "f"]
 
 
@@ -44,7 +44,7 @@ def _refused(message: str, tensor: Tensor | None = None) -> Exception:
 
 
 def gradcheck(
-    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    func: Callable[..., object], inputs: object, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
     raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
     check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
     check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
@@ -79,7 +79,7 @@ def gradcheck(
     return True
 
 
-def _checked_inputs(given: tuple[Any, ...]) -> list[Tensor]:
+def _checked_inputs(given: tuple[object, ...]) -> list[Tensor]:
     """Return the inputs to differentiate by; refuse those whose elements cannot be shifted one by one."""
     wanted = [(place, one) for place, one in enumerate(given) if isinstance(one, Tensor) and one.requires_grad]
     for place, one in wanted:
@@ -104,7 +104,7 @@ def _checked_inputs(given: tuple[Any, ...]) -> list[Tensor]:
 
 
 def _compare(
-    func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], tolerance: _Tolerance, backward: bool, forward: bool,
+    func: Callable[..., object], given: tuple[object, ...], wanted: list[Tensor], tolerance: _Tolerance, backward: bool, forward: bool,
 ) -> None:
     """Hold the derivatives of each output by each input, of backward and of forward mode, against finite differences."""
     outputs = _outputs(func, given)
@@ -141,7 +141,7 @@ def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
     return duals, [_tangent(dual) for dual, one in zip(duals, given, strict=True) if _is_wanted(one)]
 
 
-def _is_wanted(value: Any) -> bool:
+def _is_wanted(value: object) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
 
 
@@ -149,7 +149,7 @@ def _tangent(output: Tensor) -> Any:
     return unpack_dual(output).tangent
 
 
-def _pushed(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], count: int) -> list[list[Array]]:
+def _pushed(func: Callable[..., object], given: tuple[object, ...], wanted: list[Tensor], count: int) -> list[list[Array]]:
     """Return the Jacobians by forward mode: of each output by each input, (elements of input, elements of output)."""
     found: list[list[Array]] = []
     with dual_level():
@@ -231,7 +231,7 @@ def _private(name: str, grad_out: float) -> None:
 
 
 def get_numerical_jacobian(
-    fn: Callable[..., Any], inputs: tuple[Any, ...], target: Any = None, eps: float = 1e-3, grad_out: float = 1.0,
+    fn: Callable[..., Any], inputs: tuple[Any, ...], target: object = None, eps: float = 1e-3, grad_out: float = 1.0,
 ) -> list[Tensor]:
     """Return the Jacobian of the first output by each target, from finite differences: (elements of input, elements of output)."""
     _private("get_numerical_jacobian", grad_out)
@@ -240,7 +240,7 @@ def get_numerical_jacobian(
     return [make(_numerical(lambda *values: fn(values), inputs, one, eps, count)[0]) for one in wanted]
 
 
-def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0) -> tuple[Any, ...]:
+def get_analytical_jacobian(inputs: object, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0) -> tuple[Any, ...]:
     """Return the Jacobians of an output by backward, and whether they are the same twice, and of the inputs' shapes and dtypes."""
     _private("get_analytical_jacobian", grad_out)
     wanted = [one for one in _tensors(inputs) if _is_wanted(one)]
@@ -253,7 +253,7 @@ def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0
 
 
 def _numerical(
-    func: Callable[..., Any], given: tuple[Any, ...], one: Tensor, eps: float, count: int
+    func: Callable[..., object], given: tuple[object, ...], one: Tensor, eps: float, count: int
 ) -> list[Array]:
     """Return the Jacobian of each output by one input, (elements of input, elements of output)."""
     columns: list[list[Array]] = [[] for _ in range(count)]
@@ -328,7 +328,7 @@ def _by_zeros(outputs: list[Tensor], wanted: list[Tensor]) -> None:
                 raise _refused("grad is incorrect size", one)
 
 
-def _without_gradients(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor]) -> None:
+def _without_gradients(func: Callable[..., object], given: tuple[object, ...], wanted: list[Tensor]) -> None:
     """Refuse a backward that cannot do without the gradients of its outputs: of all, and of each in turn."""
     count = len([one for one in _outputs(func, given) if one.requires_grad])
     for left_out in (range(count), *([place] for place in range(count) if count > 1)):

@@ -104,7 +104,7 @@ def _get_current_graph_task_keep_graph() -> bool:
     return True if running is None else running.retain
 
 
-def _will_engine_execute_node(node: Any) -> bool:
+def _will_engine_execute_node(node: object) -> bool:
     """Return whether the running pass reaches a node."""
     running, node = current().running, behind(node)
     if not isinstance(node, Node):

@@ -71,7 +71,7 @@ class _Module(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return _kept(self, self._space, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not isinstance(value, _Module) or name not in self._space or isinstance(self._space.get(name), type(self._space)):
             super().__setattr__(name, value)  # else a function has the name of its module, and comes first
 

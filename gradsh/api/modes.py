@@ -20,7 +20,7 @@ class _Mode:
     __slots__ = ("_before", "_enabled")
     __script_attributes__ = frozenset({"__enter__", "__exit__"})
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: object, **kwargs: object) -> Any:
         """Decorate at once when used without parentheses, as in `@torch.no_grad`."""
         given = (*args, *kwargs.values())
         if cls is not set_grad_enabled and len(given) == 1 and callable(given[0]):
@@ -46,7 +46,7 @@ class _Mode:
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
 
-        def decorated(*args: Any, **kwargs: Any) -> Any:
+        def decorated(*args: object, **kwargs: object) -> Any:
             with self:
                 return function(*args, **kwargs)
 
@@ -56,7 +56,7 @@ class _Mode:
         """Return a generator that runs in this mode from each `yield` to the next, whatever resumes it."""
 
         @functools.wraps(function)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
+        def decorated(*args: object, **kwargs: object) -> Any:
             running = function(*args, **kwargs)
             resume, given = running.send, None
             while True:

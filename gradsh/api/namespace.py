@@ -15,7 +15,7 @@ class Lazy:
 
     __slots__ = ("make",)
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], object]) -> None:
         self.make = make
 
 
@@ -137,13 +137,13 @@ class Switches(Namespace):
         default = super().get(name)
         return current().flags.get(f"{self.name}.{name}", default)
 
-    def switch(self, name: str, value: Any) -> None:
+    def switch(self, name: str, value: object) -> None:
         """Set a switch for the session. Raises AttributeError for a name that is none."""
         super().get(name)
         current().flags[f"{self.name}.{name}"] = value
 
 
-def _no_copy(self: Any, _: Any) -> NoReturn:
+def _no_copy(self: object, _: object) -> NoReturn:
     raise fail("type", "cannot pickle 'module' object", TypeError, namespace=self)
 
 

@@ -43,7 +43,7 @@ class saved_tensors_hooks:
     __script_attributes__ = frozenset({"__enter__", "__exit__", "pack_hook", "unpack_hook"})
     __script_base__ = True
 
-    def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def __init__(self, pack_hook: Callable[..., object], unpack_hook: Callable[[Any], object]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
@@ -66,7 +66,7 @@ class _Telling:
     __slots__ = ("pack",)
     wants_node = True
 
-    def __init__(self, pack: Callable[..., Any]) -> None:
+    def __init__(self, pack: Callable[..., object]) -> None:
         self.pack = pack
 
     def __call__(self, tensor: Tensor, node: Node, name: str) -> Any:
@@ -74,7 +74,7 @@ class _Telling:
         return self.pack(tensor, node, name)
 
 
-def _takes_three(pack: Callable[..., Any]) -> bool:
+def _takes_three(pack: Callable[..., object]) -> bool:
     try:
         parameters = inspect.signature(pack).parameters.values()
     except (TypeError, ValueError):
@@ -113,7 +113,7 @@ class disable_saved_tensors_hooks:
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return `function` running in this context."""
 
-        def decorated(*args: Any, **kwargs: Any) -> Any:
+        def decorated(*args: object, **kwargs: object) -> Any:
             with self:
                 return function(*args, **kwargs)
 
@@ -243,7 +243,7 @@ class _MultiHandle:
         self.remove()
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> _MultiHandle:
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., object], *, mode: str = "all") -> _MultiHandle:
     """Call `fn` in a backward pass once the gradients of all `tensors` that take part have been computed.
 
     It gets a list with None for the others. Mode "any": once, with the first gradient.
@@ -264,7 +264,7 @@ class _First:
 
     __slots__ = ("fn", "seen")
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: Callable[..., object]) -> None:
         self.fn = fn
         self.seen: Any = None
 
@@ -281,7 +281,7 @@ class _All:
 
     __slots__ = ("buffer", "fn", "left", "places", "running")
 
-    def __init__(self, tensors: Sequence[Tensor], fn: Callable[..., Any]) -> None:
+    def __init__(self, tensors: Sequence[Tensor], fn: Callable[..., object]) -> None:
         self.fn = fn
         # weak: a hook stands on a node, and must not keep a graph alive
         self.places = [weakref.ref(node_of(one) or one) for one in tensors]

@@ -35,7 +35,7 @@ class SelectiveCheckpointContext:
     __slots__ = ("is_recompute", "op_output")
     __script_attributes__ = frozenset(__slots__)
 
-    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+    def __init__(self, *, is_recompute: bool, op_output: object = None) -> None:
         self.is_recompute = is_recompute
         self.op_output = op_output
 
@@ -86,7 +86,7 @@ class Logging(_Between):
         self._log.clear()
         return super().__enter__()
 
-    def ran(self, record: Overload, values: list[Any], outputs: Any, made: Any) -> None:
+    def ran(self, record: Overload, values: list[Any], outputs: Any, made: object) -> None:
         """List an operation."""
         del outputs, made
         self._log.append(f"torch.ops.{overload_of(record, values)}")
@@ -97,11 +97,11 @@ class _Caching(_Between):
 
     __slots__ = ("policy",)
 
-    def __init__(self, policy: Callable[..., Any], storage: Storage) -> None:
+    def __init__(self, policy: Callable[..., object], storage: Storage) -> None:
         super().__init__(storage)
         self.policy = policy
 
-    def ran(self, record: Overload, values: list[Any], outputs: Any, made: Any) -> None:
+    def ran(self, record: Overload, values: list[Any], outputs: Any, made: object) -> None:
         """Keep the outputs of an operation, or note that they are not kept."""
         operation = overload_of(record, values)
         args, kwargs = _as_called(record, values)
@@ -164,7 +164,7 @@ class _Cached(_Between):
         return outputs
 
 
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> tuple[_Between, _Between]:
+def create_selective_checkpoint_contexts(policy_fn_or_list: object, allow_cache_entry_mutation: bool = False) -> tuple[_Between, _Between]:
     """Return the contexts of a checkpoint's forward and of its second run, for `checkpoint(..., context_fn=...)`.
 
     A policy is called with (context, operation, *args, **kwargs) and returns a CheckpointPolicy; a list holds the operations to keep.

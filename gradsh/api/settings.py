@@ -1,6 +1,6 @@
 """torch's small functions that are no operations: default dtype, print options, seeds, questions about values."""
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -30,22 +30,22 @@ def get_default_dtype() -> DType:
     return of_numpy(current().default_dtype)
 
 
-def set_printoptions(**options: Any) -> None:
+def set_printoptions(**options: object) -> None:
     """Change how tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
     current().print_options.set_printoptions(**options)
 
 
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Return whether `obj` is a tensor."""
     return isinstance(obj, Tensor)
 
 
-def is_storage(obj: Any) -> bool:
+def is_storage(obj: object) -> bool:
     """Return whether `obj` is the memory of a tensor."""
     return isinstance(obj, UntypedStorage)
 
 
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """Return the name of an object's type, or of a function or class itself, with its module."""
     if isinstance(obj, Tensor):
         return obj.type()  # type: ignore[no-any-return]
@@ -69,7 +69,7 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
-def _dtype_of(value: Any) -> DType:
+def _dtype_of(value: object) -> DType:
     found = as_dtype(value)
     if found is None:
         raise fail("type", f"a dtype is expected, not {type(value).__name__}", TypeError)
@@ -81,7 +81,7 @@ def promote_types(type1: DType, type2: DType) -> DType:
     return of_numpy(promote_pair(_dtype_of(type1).numpy, _dtype_of(type2).numpy))
 
 
-def result_type_of(tensor1: Any, tensor2: Any) -> DType:
+def result_type_of(tensor1: object, tensor2: object) -> DType:
     """Return the dtype of an operation on the two (tensors or numbers)."""
     both = (tensor1, tensor2)
     arrays = [one.array for one in both if isinstance(one, Tensor)]
@@ -139,7 +139,7 @@ class iinfo(_Limits):
         self.dtype = type.name
 
 
-def device(type: Any = "cpu", index: int | None = None) -> Device:
+def device(type: object = "cpu", index: int | None = None) -> Device:
     """Return the device of that name, as a value: what uses another one than the CPU is refused there.
 
     `set cuda ignore` takes the CPU for every device.
@@ -175,7 +175,7 @@ class device_index:
         """Leave the device as it is."""
 
 
-def set_default_device(device: Any) -> None:
+def set_default_device(device: object) -> None:
     """Take the CPU, and refuse another device, on which tensors could not be made."""
     check_device(device)
 
@@ -185,7 +185,7 @@ def get_default_device() -> Device:
     return CPU
 
 
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: object) -> None:
     """Make the dtype of an old tensor type that of floats without one."""
     current().warning("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
                       "torch.set_default_device() as alternatives.")  # fmt: skip
@@ -208,28 +208,28 @@ def device_count() -> int:
     return 0
 
 
-def none(*_args: Any, **_kwargs: Any) -> None:
+def none(*_args: object, **_kwargs: object) -> None:
     """Return None: there is no such device, version or worker."""
 
 
-def no_gpu(*_args: Any, **_kwargs: Any) -> NoReturn:
+def no_gpu(*_args: object, **_kwargs: object) -> NoReturn:
     """Refuse: there is no GPU to ask about."""
     raise no_device("cuda")
 
 
-def set_device(device: Any) -> None:
+def set_device(device: object) -> None:
     """Refuse as PyTorch does where it was built without CUDA, unless the session takes the CPU for every device."""
     if current().flags.get("cuda") != "ignore":
         raise fail("value", "module 'torch._C' has no attribute '_cuda_setDevice'", AttributeError, device=device, way=CUDA_WAY)
 
 
-def no_group(*_args: Any, **_kwargs: Any) -> NoReturn:
+def no_group(*_args: object, **_kwargs: object) -> NoReturn:
     """Refuse as PyTorch does in a program of one process."""
     message = "Default process group has not been initialized, please make sure to call init_process_group."
     raise fail("value", message, ValueError)
 
 
-def ignore(*_args: Any, **_kwargs: Any) -> None:
+def ignore(*_args: object, **_kwargs: object) -> None:
     """Take any arguments and do nothing (settings that have no meaning here: cuDNN switches)."""
 
 
@@ -243,7 +243,7 @@ def get_num_interop_threads() -> int:
     return wanted()
 
 
-def set_num_threads(*args: Any, **options: Any) -> None:
+def set_num_threads(*args: object, **options: object) -> None:
     """Let so many threads work on products and on large arrays."""
     if options:
         raise fail("type", "torch.set_num_threads() takes no keyword arguments", TypeError)

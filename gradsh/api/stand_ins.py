@@ -31,7 +31,7 @@ class Nothing(ScriptBase):
 
     __script_silent__ = True
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         return
 
     def __call__(self, *_: Any, **__: Any) -> "Nothing":
@@ -43,13 +43,13 @@ class Nothing(ScriptBase):
             raise AttributeError(name)
         return self
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         return
 
     def __getitem__(self, key: Any) -> "Nothing":
         return self
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         return
 
     def __iter__(self) -> Iterator["Nothing"]:
@@ -75,19 +75,19 @@ NOTHING = Nothing()
 class SummaryWriter(Nothing):
     """TensorBoard's writer, which keeps nothing here."""
 
-    def __init__(self, *_: Any, **__: Any) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         tell(SummaryWriter)
 
 
 @standing_in("torch.save", "it keeps a copy in the session and writes no file")
-def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
+def save(obj: object, f: object, pickle_module: object = None, pickle_protocol: int = 2, **_: object) -> None:
     """Keep a copy of an object under a file's name, for `load` in the same session."""
     del pickle_module, pickle_protocol
     tell(save, f", '{f}'")
     current().files[_name(f)] = deepcopy(obj)
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, **_: Any) -> Any:
+def load(f: object, map_location: object = None, pickle_module: object = None, *, weights_only: bool | None = None, **_: object) -> Any:
     """Return a copy of what `save` kept. Raises FileNotFoundError, and UnpicklingError for what is not made of weights alone."""
     del map_location
     found = kept(f)
@@ -122,7 +122,7 @@ _ROWS = frozenset({list, tuple, set, Size})
 _PLAIN = frozenset({int, float, bool, str, bytes, type(None), DType, Device})
 
 
-def kept(f: Any) -> Any:
+def kept(f: object) -> Any:
     """Return a copy of what `save` kept, whatever it is. Raises FileNotFoundError."""
     name = _name(f)
     if name not in current().files:
@@ -143,7 +143,7 @@ def _name(f: Any) -> str:
 
 
 @standing_in("torch.compile", "it returns the function or module unchanged")
-def compile(model: Any = None, **_: Any) -> Any:
+def compile(model: object = None, **_: object) -> Any:
     """Return the function or the module itself: nothing is compiled."""
     tell(compile)
     return (lambda function: function) if model is None else model
@@ -157,21 +157,21 @@ class GradScaler:
         "scale", "unscale_", "step", "update", "get_scale", "is_enabled", "state_dict", "load_state_dict",
     })
 
-    def __init__(self, device: str = "cuda", *_: Any, **__: Any) -> None:
+    def __init__(self, device: str = "cuda", *_: object, **__: object) -> None:
         tell(GradScaler)
 
-    def scale(self, outputs: Any) -> Any:
+    def scale(self, outputs: object) -> Any:
         """Return the loss itself."""
         return outputs
 
-    def unscale_(self, optimizer: Any) -> None:
+    def unscale_(self, optimizer: object) -> None:
         """Do nothing."""
 
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+    def step(self, optimizer: Any, *args: object, **kwargs: object) -> Any:
         """Call the optimizer's own `step`."""
         return optimizer.step(*args, **kwargs)
 
-    def update(self, new_scale: Any = None) -> None:
+    def update(self, new_scale: object = None) -> None:
         """Do nothing."""
 
     def get_scale(self) -> float:
@@ -186,7 +186,7 @@ class GradScaler:
         """Return an empty dictionary."""
         return {}
 
-    def load_state_dict(self, state_dict: Any) -> None:
+    def load_state_dict(self, state_dict: object) -> None:
         """Take an empty dictionary."""
 
 
@@ -196,7 +196,7 @@ class Autocast:
 
     __script_attributes__ = frozenset({"__enter__", "__exit__", "__call__"})
 
-    def __init__(self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+    def __init__(self, device_type: str = "cuda", dtype: object = None, enabled: bool = True, cache_enabled: object = None) -> None:
         del dtype, cache_enabled
         if enabled and str(device_type).partition(":")[0] == "cpu":
             raise fail("dtype", _HALF, RuntimeError)
@@ -215,7 +215,7 @@ class Autocast:
 
 
 @standing_in("autocast", _DISABLED)
-def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: Any = True) -> Autocast:
+def cuda_autocast(enabled: bool = True, dtype: object = None, cache_enabled: object = True) -> Autocast:
     """Return `autocast` for a GPU."""
     return Autocast("cuda", dtype, enabled, cache_enabled)
 
@@ -223,7 +223,7 @@ def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: Any = 
 class DataParallel(Module):
     """A module around another one: on the CPU, PyTorch's calls that one and nothing else."""
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0, **_: Any) -> None:
+    def __init__(self, module: Module, device_ids: object = None, output_device: object = None, dim: int = 0, **_: object) -> None:
         super().__init__()
         del device_ids, output_device, dim
         self.module = module
@@ -233,23 +233,23 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: object = None) -> int:
     """Return the bytes that the session's tensors and graphs hold now: there is no GPU whose memory could be counted."""
     return _bytes_held(device)[0]
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: object = None) -> int:
     """Return the most bytes that the session's tensors and graphs held: after each statement, and before each backward pass."""
     return _bytes_held(device)[1]
 
 
-def memory_stats(device: Any = None) -> OrderedDict[str, int]:
+def memory_stats(device: object = None) -> OrderedDict[str, int]:
     """Return the session's counts under PyTorch's names: the bytes held now, and the most that were held."""
     held = dict(zip(("current", "peak"), _bytes_held(device), strict=True))
     return OrderedDict((f"{what}_bytes.all.{when}", held[when]) for what in ("allocated", "reserved") for when in held)
 
 
-def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+def memory_summary(device: object = None, abbreviated: bool = False) -> str:
     """Return the session's counts as lines of text."""
     del abbreviated
     now, peak = _bytes_held(device)
@@ -257,6 +257,6 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     return "\n".join([*(f"{name:<32}{size:>16,} B" for name, size in rows), "`memory` lists what holds them; there is no GPU"])
 
 
-def _bytes_held(_device: Any) -> tuple[int, int]:
+def _bytes_held(_device: object) -> tuple[int, int]:
     count = current().bytes_held
     return (0, 0) if count is None else count()

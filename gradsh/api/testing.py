@@ -12,8 +12,8 @@ _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1
 
 
 def assert_close(
-    actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None, equal_nan: bool = False,
-    check_dtype: bool = True, check_stride: bool = False, msg: Any = None, allow_subclasses: bool = True, **_: Any,
+    actual: object, expected: object, *, rtol: float | None = None, atol: float | None = None, equal_nan: bool = False,
+    check_dtype: bool = True, check_stride: bool = False, msg: object = None, allow_subclasses: bool = True, **_: object,
 ) -> None:
     """Raise AssertionError unless both are equal up to rounding: tensors, numbers, and lists or dictionaries of them."""
     if (rtol is None) != (atol is None):
@@ -32,7 +32,7 @@ def assert_close(
             raise AssertionError(whole if msg is None else msg(whole) if callable(msg) else str(msg))
 
 
-def _related(first: Any, second: Any, subclasses: bool) -> bool:
+def _related(first: object, second: object, subclasses: bool) -> bool:
     """Return whether two values are compared at all: numbers, and those of which one's type is that of the other or a subclass of it."""
     if isinstance(first, str) or isinstance(second, str):
         return False
@@ -58,7 +58,7 @@ def _plain_difference(actual: Any, expected: Any) -> str | None:
     return None
 
 
-def _pairs(actual: Any, expected: Any, where: str = "") -> Any:
+def _pairs(actual: object, expected: object, where: str = "") -> Any:
     if isinstance(actual, dict) and isinstance(expected, dict) and actual.keys() == expected.keys():
         for name in actual:
             yield from _pairs(actual[name], expected[name], f"{where}[{name!r}]")
@@ -70,7 +70,7 @@ def _pairs(actual: Any, expected: Any, where: str = "") -> Any:
 
 
 def _difference(
-    actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool, check_stride: bool
+    actual: object, expected: object, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool, check_stride: bool
 ) -> str:
     """Return the sentence about what differs, "" for nothing."""
     scalars = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
@@ -89,7 +89,7 @@ def _difference(
     return _told(one, other, bad, (relative, absolute), integers) if bad.any() else ""
 
 
-def _wide(value: Any) -> Any:
+def _wide(value: object) -> Any:
     from gradsh.engine.values import dtype as dtypes
 
     return dtypes.float64 if isinstance(value, float) else None

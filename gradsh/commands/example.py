@@ -51,7 +51,7 @@ def _prefix(operation: Operation, name: str) -> str | None:
     return f"torch.{other}." if other else None
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     """An argument as (its text, a function that makes it); None for what is too large or not plain."""
     if isinstance(value, tuple) and all(type(extent) is int for extent in value) and value:
         count = math.prod(value)
@@ -71,9 +71,9 @@ def _nested(numbers: list[Any], shape: tuple[int, ...]) -> Any:
     return [_nested(numbers[place * size : (place + 1) * size], shape[1:]) for place in range(shape[0])]
 
 
-def _written(data: Any) -> str:
+def _written(data: object) -> str:
     return f"[{', '.join(map(_written, data))}]" if isinstance(data, list) else f"{data:.0f}."
 
 
-def _tensor(data: Any) -> Any:
+def _tensor(data: object) -> Any:
     return NAMESPACES["torch"].get("tensor")(data)

@@ -150,7 +150,7 @@ class CommandRecord:
 def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make the record of a command of the function below; it stands in the function's attribute `__command__`."""
 
-    def attach(run: Callable[..., Any]) -> Callable[..., Any]:
+    def attach(run: Callable[..., object]) -> Callable[..., Any]:
         run.__command__ = CommandRecord(name, doc, run, examples)  # type: ignore[attr-defined]
         return run
 
@@ -163,7 +163,7 @@ def check_alone(state: State, name: str) -> None:
         raise fail("value", f"{name} works only at the top level, not inside a loop or a function", ValueError)
 
 
-def _parameter(parameter: inspect.Parameter, hint: Any) -> CommandParameter:
+def _parameter(parameter: inspect.Parameter, hint: object) -> CommandParameter:
     option = parameter.kind is parameter.KEYWORD_ONLY
     many: Literal["", "each", "many"] = "many" if parameter.kind is parameter.VAR_POSITIONAL else ""
     optional = option or bool(many) or parameter.default is not parameter.empty
@@ -190,12 +190,12 @@ def _joined(parameters: Sequence[CommandParameter]) -> list[CommandParameter]:
     return out
 
 
-def _without_none(hint: Any) -> Any:
+def _without_none(hint: object) -> Any:
     rest = [part for part in get_args(hint) if part is not type(None)]
     return rest[0] if type(None) in get_args(hint) and len(rest) == 1 else hint
 
 
-def _is_tensor(hint: Any) -> bool:
+def _is_tensor(hint: object) -> bool:
     return getattr(hint, "__name__", "") == "Tensor"
 
 
@@ -208,7 +208,7 @@ def _option_value(name: str, parameter: CommandParameter, node: Any, thunks: Any
     return tuple(values) if parameter.many == "many" else values
 
 
-def _value(name: str, parameter: CommandParameter, node: Any, thunk: Callable[[], Any]) -> Any:
+def _value(name: str, parameter: CommandParameter, node: Any, thunk: Callable[[], object]) -> Any:
     """The value of an argument: evaluated, or as the parameter wants it (unevaluated, a name's text)."""
     if parameter.metavar == "EXPR":
         return thunk
@@ -219,7 +219,7 @@ def _value(name: str, parameter: CommandParameter, node: Any, thunk: Callable[[]
     return value
 
 
-def _check(name: str, parameter: CommandParameter, value: Any) -> None:
+def _check(name: str, parameter: CommandParameter, value: object) -> None:
     """Raise unless `value` is what the parameter asks for; expressions of any type pass where any is asked for."""
     where = f"option --{parameter.name}" if parameter.option else "argument"
     if parameter.metavar == "T" and not _is_tensor_value(value):
@@ -230,5 +230,5 @@ def _check(name: str, parameter: CommandParameter, value: Any) -> None:
         raise fail("type", f"{name}: {where} must be {kind}, not {type(value).__name__}", TypeError, value=value)
 
 
-def _is_tensor_value(value: Any) -> bool:
+def _is_tensor_value(value: object) -> bool:
     return isinstance(value, Tensor)

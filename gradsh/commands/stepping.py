@@ -59,7 +59,7 @@ class Debugger(ABC):
             return self.meets(place, self.until) or self._breaks_at(place)
         return not self.free or self._breaks_at(place)
 
-    def _breaks_at(self, place: Any) -> bool:
+    def _breaks_at(self, place: object) -> bool:
         return any(self.meets(place, one) for one in self.breaks)
 
     def meets(self, place: Any, condition: str) -> bool:
@@ -76,7 +76,7 @@ class Debugger(ABC):
         while not self._goes_on(place):
             pass
 
-    def _goes_on(self, place: Any) -> bool:
+    def _goes_on(self, place: object) -> bool:
         answer = self.control.ask(self.prompt)
         if answer is None:
             return self.quit(False)

@@ -185,11 +185,11 @@ class _Stepper(Debugger):
         return {"grad_in": _given(place.arrived), "grad_out": _given(place.sent)}
 
 
-def _array(value: Any) -> Any:
+def _array(value: object) -> Any:
     return value.array if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _given(values: Iterable[Any]) -> Any:
+def _given(values: Iterable[object]) -> Any:
     """Return gradients as a program has them: one alone, or a tuple."""
     found = tuple(one if one is None or isinstance(one, Tensor) else make(np.array(one)) for one in values)
     return found[0] if len(found) == 1 else found

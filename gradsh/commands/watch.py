@@ -13,7 +13,7 @@ class Watch:
 
     __slots__ = ("evaluate", "shown", "text")
 
-    def __init__(self, text: str, evaluate: Callable[[], Any]) -> None:
+    def __init__(self, text: str, evaluate: Callable[[], object]) -> None:
         self.text = text
         self.evaluate = evaluate
         self.shown = ""

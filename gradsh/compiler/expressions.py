@@ -101,7 +101,7 @@ class ExpressionLowering:
         owner = self.classes[-1].lstrip("_")
         return f"_{owner}{name}" if owner else name
 
-    def lower(self, value: Any) -> Any:
+    def lower(self, value: object) -> Any:
         """Return what stands for a node, a list of nodes, or a field that is none: that itself.
 
         A class of the tree has a method of its name here, or is lowered to Python's class of that name, field by field.

@@ -72,7 +72,7 @@ def _compile(lowering: StatementLowering, statement: stmt, filename: str) -> Any
     return compile(ast.Module([*heading, *body], []), filename, "exec", dont_inherit=True)
 
 
-def _guarded(statement: stmt, source: Source, action: Callable[[], Any]) -> Any:
+def _guarded(statement: stmt, source: Source, action: Callable[[], object]) -> Any:
     """Run `action`, turning what Python's compiler refuses into problems of ours."""
     try:
         return action()

@@ -59,7 +59,7 @@ class PatternLowering(ExpressionLowering):
                     node.span, "this is no pattern", "write a value, a name, a class with its attributes, a list or a dictionary of these"
                 )
 
-    def _part(self, node: expr, *parts: Any) -> ast.expr:
+    def _part(self, node: expr, *parts: object) -> ast.expr:
         place = self.place(node.span)
         return ast.Tuple(
             [part if isinstance(part, ast.expr) else self.constant(part, place) for part in parts], LOAD, **place

@@ -18,7 +18,7 @@ def children(node: Node) -> Iterator[Node]:
         yield from _nodes(getattr(node, name))
 
 
-def _nodes(value: Any) -> Iterator[Node]:
+def _nodes(value: object) -> Iterator[Node]:
     if isinstance(value, Node):
         yield value
     elif isinstance(value, OptionValue):
@@ -91,7 +91,7 @@ def _targets(nodes: list[Any]) -> Iterator[tuple[str, Span]]:
             yield from _targets([node.value])
 
 
-def captures(pattern: Any) -> Iterator[tuple[str, Span]]:
+def captures(pattern: object) -> Iterator[tuple[str, Span]]:
     """Yield each name that a case's pattern binds, where it is written."""
     match pattern:
         case tree.Name() if pattern.id != "_":
@@ -118,7 +118,7 @@ def captures(pattern: Any) -> Iterator[tuple[str, Span]]:
             return
 
 
-def bound_by(statement: Any) -> Iterator[tuple[str, Span]]:
+def bound_by(statement: object) -> Iterator[tuple[str, Span]]:
     """Yield each name that a statement itself binds, not what the statements inside it bind."""
     match statement:
         case tree.FunctionDef() | tree.ClassDef():
@@ -156,7 +156,7 @@ def falls_back(node: tree.Try) -> bool:
     return any(_catches_import(one.type) and not any(map(_gives_up, statements_of(one.body))) for one in node.handlers)
 
 
-def _catches_import(kind: Any) -> bool:
+def _catches_import(kind: object) -> bool:
     parts = kind.elts if isinstance(kind, tree.Tuple) else [kind]
     return any(part is None or (isinstance(part, tree.Name) and part.id in _CATCH_IMPORTS) for part in parts)
 

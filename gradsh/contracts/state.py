@@ -226,7 +226,7 @@ class State:
         pins = dict.fromkeys(pin.name for pin in self.pins)
         return recorder.report(self.names_in_reach(), [f"`retain {name}`" for name in pins])
 
-    def note_written(self, unit: int, leaves: Mapping[int, Any]) -> None:
+    def note_written(self, unit: int, leaves: Mapping[int, object]) -> None:
         """Note the leaves (by id, weakly held) to whose `.grad` a pass of a statement wrote."""
         self.written.setdefault(unit, {}).update(leaves)
         if len(self.written) > _NOTED:

@@ -117,7 +117,7 @@ class Case:
         """Mark a place."""
         self.labels.append(Label(role, span, text, source))
 
-    def mark(self, role: str, where: Any, text: str) -> Place | None:
+    def mark(self, role: str, where: object, text: str) -> Place | None:
         """Mark the place of an engine's `where`, if a script's line is behind it."""
         place = self.place(where)
         if place is not None:

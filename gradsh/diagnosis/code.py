@@ -192,7 +192,7 @@ def headed(statement: stmt) -> Iterator[Node]:
         stack.extend(child for child in children(node) if not isinstance(child, stmt))
 
 
-def path_of(node: Any) -> str:
+def path_of(node: object) -> str:
     """Return a name, an attribute of one or an item of one as it is written (`self.h`, `state`); empty for anything else."""
     if isinstance(node, tree.Name):
         return node.id
@@ -209,7 +209,7 @@ def keyed_path(node: Any) -> str:
     return f'{path}["{key}"]' if path else path_of(base_of(node))
 
 
-def base_of(node: Any) -> Any:
+def base_of(node: object) -> Any:
     """Return what an item or a slice is taken of, through all subscripts."""
     while isinstance(node, tree.Subscript):
         node = node.value
@@ -274,7 +274,7 @@ def inside(node: Node) -> Iterator[Node]:
     return _inside(node)
 
 
-def constant(node: Any) -> Any:
+def constant(node: object) -> Any:
     """Return the text or the whole number that an expression writes out; None for any other."""
     return node.value if isinstance(node, tree.Constant) and isinstance(node.value, str | int) else None
 
@@ -327,7 +327,7 @@ def freezing(code: "Code") -> list[tuple[Site, Any]]:
     return found
 
 
-def is_false(*nodes: Any) -> bool:
+def is_false(*nodes: object) -> bool:
     """Whether the first of some arguments is the word False."""
     return bool(nodes) and isinstance(nodes[0], tree.Constant) and nodes[0].value is False
 
@@ -349,7 +349,7 @@ def is_silent(node: Any) -> bool:
         isinstance(part, tree.Constant) and part.value is True for part in inside(node))
 
 
-def callable_by_name(value: Any) -> bool:
+def callable_by_name(value: object) -> bool:
     """Whether a value is a function or a class: what a call runs is found by its name."""
     return isinstance(value, type) or hasattr(value, "__code__") or hasattr(value, "__func__")
 

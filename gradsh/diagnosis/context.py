@@ -40,7 +40,7 @@ def part_of(value: Any, item: Any) -> Any:
         return value
 
 
-def is_tensor_other(value: Any, leaf: Any) -> bool:
+def is_tensor_other(value: object, leaf: object) -> bool:
     """Whether a value is a tensor and another one than the leaf."""
     return hasattr(value, "grad_fn") and value is not leaf and getattr(value, "_base", None) is not leaf
 
@@ -52,7 +52,7 @@ def registrations(statement: stmt) -> Iterator[tree.Call]:
         yield call
 
 
-def makes_numbers(node: Any) -> bool:
+def makes_numbers(node: object) -> bool:
     """Whether a cut gives Python's numbers: the tensor without a history is then made later."""
     return isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in {"item", "tolist"}
 

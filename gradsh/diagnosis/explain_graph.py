@@ -273,7 +273,7 @@ def partial_pass(case: "Case") -> None:
     case.notes.append(f"before it {end}, backward " + "; ".join(parts))
 
 
-def _leaf_name(case: "Case", leaf: Any) -> str:
+def _leaf_name(case: "Case", leaf: object) -> str:
     """Name a leaf; a parameter's place in its net tells more than the `p` that a loop left behind."""
     from gradsh.engine.graph.tensor import Parameter
 

@@ -48,7 +48,7 @@ def tell(case: "Case") -> None:
     partial_pass(case)
 
 
-def code_of(hook: Any) -> Any:
+def code_of(hook: object) -> Any:
     """Return the code that a hook runs: a function's, or that of the `__call__` of an object's class; None for neither."""
     own = getattr(hook, "__code__", None)
     return own if own is not None else getattr(type(hook).__dict__.get("__call__"), "__code__", None)
@@ -134,7 +134,7 @@ def _attribute(case: "Case") -> None:
             _on_pytorch(case)
 
 
-def _known_elsewhere(case: "Case", owner: Any, name: str) -> bool:
+def _known_elsewhere(case: "Case", owner: object, name: str) -> bool:
     """Say the way to do without what PyTorch, or Python's own module, has: then no other name was meant. Tell whether it has it."""
     space = case.machine.guard.space(owner)
     way = way_without(f"{space}.{name}") if space else ""
@@ -146,7 +146,7 @@ def _known_elsewhere(case: "Case", owner: Any, name: str) -> bool:
     return True
 
 
-def _unfit(case: "Case", owner: Any, name: Any) -> None:
+def _unfit(case: "Case", owner: object, name: object) -> None:
     """Tell of an argument that a function of ours took for something else: what it looked for in it is ours alone."""
     node = case.expression
     called = case.text(node.func.span) if isinstance(node, tree.Call) else "the operation"
@@ -193,7 +193,7 @@ def _type(case: "Case") -> None:
             case.notes.append(f"its signature is {signature}")
 
 
-def _keywords(case: "Case", operation: Any) -> None:
+def _keywords(case: "Case", operation: object) -> None:
     """Suggest a parameter for each keyword of a call that no overload of the operation has."""
     node = case.expression
     known = {name for record in getattr(operation, "records", ()) for name in record.signature.keywords}

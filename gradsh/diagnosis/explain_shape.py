@@ -100,7 +100,7 @@ def _value(case: "Case", node: Node) -> Any:
     return _UNKNOWN
 
 
-def _may_be_tensor(value: Any) -> bool:
+def _may_be_tensor(value: object) -> bool:
     return value is _UNKNOWN or is_tensor(value)
 
 
@@ -124,7 +124,7 @@ def _module(case: "Case") -> None:
         case.notes.append(f"layer `{path}` of {owner} is {text}" if path else f"{owner} is {text}")
 
 
-def _is_module(value: Any) -> bool:
+def _is_module(value: object) -> bool:
     return is_module(value)
 
 

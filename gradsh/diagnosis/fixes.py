@@ -125,7 +125,7 @@ class Finder:
         owner = next((owner for _, owner in self.owners(rest[-1])), None)
         return attribute(owner, rest[-1])
 
-    def value_of(self, node: Any) -> Any:
+    def value_of(self, node: object) -> Any:
         """Return what a path means, or an item of one that a path or a word takes out."""
         if not isinstance(node, tree.Subscript):
             return self.value(path_of(node)) if path_of(node) else None
@@ -166,29 +166,29 @@ class Finder:
             return value
         return next((one for _, owner in self.owners(name) if self.holds(one := attribute(owner, name))), value)
 
-    def root(self, value: Any) -> Any:
+    def root(self, value: object) -> Any:
         """Return the node that made a value, None for what no operation made."""
         tensor = self.tensor(value)
         return None if tensor is None else behind(tensor.grad_fn)
 
-    def tensor(self, value: Any) -> Tensor | None:
+    def tensor(self, value: object) -> Tensor | None:
         """Return a value that is a tensor, in the engine's form; no other object is asked for what tensors have."""
         found = self.case.machine.in_engine_form(value)
         return found if isinstance(found, Tensor) else None
 
-    def learns(self, value: Any) -> bool:
+    def learns(self, value: object) -> bool:
         """Whether a value is a tensor that requires grad."""
         tensor = self.tensor(value)
         return tensor is not None and tensor.requires_grad
 
-    def holds(self, value: Any, depth: int = 3) -> bool:
+    def holds(self, value: object, depth: int = 3) -> bool:
         """Whether a tensor, or one in a container, has the failing node in its graph."""
         failing = self.cause.node
         if failing is None:
             return False
         return self._any_node(value, lambda node: node.seq == failing.seq and node.name() == failing.name(), depth)
 
-    def is_freed(self, value: Any) -> bool:
+    def is_freed(self, value: object) -> bool:
         """Whether a tensor, or one in a container, has a node in its graph whose saved tensors were freed."""
         return self._any_node(value, lambda node: bool(node.freed), 3)
 
@@ -208,13 +208,13 @@ def _is_repeated(level: Site) -> bool:
                                     for node in headed(level.statement))
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     from collections import deque
 
     return isinstance(value, list | tuple | deque)
 
 
-def attribute(value: Any, name: str) -> Any:
+def attribute(value: object, name: str) -> Any:
     """Return an attribute that an object holds, without running anything; None where it holds none."""
     try:
         own = vars(value)
@@ -231,7 +231,7 @@ def attribute(value: Any, name: str) -> Any:
     return None
 
 
-def held(value: Any) -> list[tuple[str, Any]]:
+def held(value: object) -> list[tuple[str, Any]]:
     """Return the objects that an object of the script's holds as attributes."""
     own = getattr(value, "__dict__", None)
     if not isinstance(own, dict):
@@ -241,7 +241,7 @@ def held(value: Any) -> list[tuple[str, Any]]:
     return [(name, one) for name, one in [*list(own.items())[:100], *more] if isinstance(name, str) and hasattr(one, "__dict__")]
 
 
-def _items(value: Any) -> list[tuple[Any, Any]]:
+def _items(value: object) -> list[tuple[Any, Any]]:
     """Return some of the objects that a list or a dictionary holds, or an object's attributes that are such, by key."""
     if isinstance(value, list | tuple):
         return [(place, one) for place, one in enumerate(value[:_FEW_ITEMS]) if hasattr(one, "__dict__")]

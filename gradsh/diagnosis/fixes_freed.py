@@ -113,7 +113,7 @@ def _through_gradient(finder: Finder, site: Site, call: tree.Call) -> None:
                      Draft().replace(site.source, call.span, new), effect, changes=effect)
 
 
-def _is_pass(node: Any) -> bool:
+def _is_pass(node: object) -> bool:
     """Whether an expression runs a backward pass: of a line that PyTorch ran, no more than the line is known."""
     return isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in {"backward", "grad"}
 
@@ -279,7 +279,7 @@ def _in_function(finder: Finder, reader: Site) -> tuple[list[Site], Site]:
     return sorted(found, key=lambda site: site.line), first
 
 
-def _is_gone_through(finder: Finder, value: Any) -> bool:
+def _is_gone_through(finder: Finder, value: object) -> bool:
     """Whether a tensor has the failing node in its graph, or one that an earlier pass has gone through."""
     return finder.holds(value) or finder.is_freed(value)
 

@@ -165,7 +165,7 @@ def ends_left_out(finder: Finder, site: Site) -> None:
                          _grad_again(finder, site, node), "costs a graph for the gradient")
 
 
-def _rounded(node: Any) -> Any:
+def _rounded(node: object) -> Any:
     """Return what a call rounds, None for any other expression."""
     if not isinstance(node, tree.Call) or not isinstance(node.func, tree.Attribute) or node.func.attr not in {
         "round", "floor", "ceil", "trunc", "fix"
@@ -338,14 +338,14 @@ def _scored(finder: Finder, site: Site, node: tree.Compare) -> None:
             _replaced(finder, site, value, new, "an accuracy has no gradient: the cross entropy replaces it and has one")
 
 
-def _bound_to(finder: Finder, site: Site, node: Any) -> Any:
+def _bound_to(finder: Finder, site: Site, node: object) -> Any:
     """Return what a name was bound to before, in the same function; any other expression as it is."""
     bound = [one.statement.value for one in finder.code.sites if one.same_scope(site) and one.line < site.line
              and isinstance(one.statement, tree.Assign) and path_of(node) in map(path_of, targets_of(one.statement))]
     return bound[-1] if bound and isinstance(node, tree.Name) else node
 
 
-def _scores(node: Any) -> Any:
+def _scores(node: object) -> Any:
     """Return the expression of which `argmax`, or `max` for its indices, is taken."""
     while isinstance(node, tree.Subscript):
         node = node.value

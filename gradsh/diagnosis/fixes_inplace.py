@@ -1,7 +1,6 @@
 """Fixes of writes in place that autograd refuses: to a leaf that requires grad, to a view that may not be written."""
 
 import re
-from typing import Any
 
 from gradsh.diagnosis.code import (
     STORING,
@@ -236,7 +235,7 @@ def _whole_copied(finder: Finder) -> None:
                          "each is then a view that may be written")
 
 
-def _one_by_one(made: Site, value: Any) -> str:
+def _one_by_one(made: Site, value: object) -> str:
     """Return what gives the views that `unbind` gives, each by a call of its own."""
     if not isinstance(value, tree.Call) or not isinstance(value.func, tree.Attribute) or value.func.attr != "unbind":
         return ""

@@ -1,7 +1,6 @@
 """Fixes that say what is a leaf and what needs a gradient: ask for one, do not freeze, make a leaf of a result."""
 
 import re
-from typing import Any
 
 from gradsh.diagnosis.code import (
     FACTORIES,
@@ -67,7 +66,7 @@ def _computed(finder: Finder, site: Site) -> bool:
     return any(is_module(value) or hasattr(value, "grad_fn") or (path in called and _is_object(value)) for path, value in values)
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     """Whether what is called is an object of one of the script's classes."""
     return hasattr(value, "__dict__") and not callable_by_name(value)
 
@@ -354,7 +353,7 @@ def without_gradient(finder: Finder) -> None:
                          Draft().wrap(needed, f"if {owner}.grad is not None:"))
 
 
-def _kept_where_stored(finder: Finder, value: Any) -> None:
+def _kept_where_stored(finder: Finder, value: object) -> None:
     """A result that a container gives: let it keep its gradient where it is stored."""
     for site in finder.code.sites if finder.root(value) is not None else ():
         statement = site.statement
@@ -369,7 +368,7 @@ def _kept_where_stored(finder: Finder, value: Any) -> None:
                          Draft().insert(site, "before", f"{stored}.retain_grad()"), f"{stored} is not a leaf")
 
 
-def _comprehended(finder: Finder, value: Any) -> None:
+def _comprehended(finder: Finder, value: object) -> None:
     """Results that a comprehension computes stand in the place of leaves: make leaves of them."""
     for site in finder.code.sites if finder.root(value) is not None else ():
         made = site.statement.value if isinstance(site.statement, tree.Assign) else None

@@ -121,7 +121,7 @@ def _called(finder: Finder, level: Site) -> set[str]:
             for node in headed(site.statement) if isinstance(node, tree.Call)}
 
 
-def _step_is_served(finder: Finder, level: Site, *cut: Any) -> bool:
+def _step_is_served(finder: Finder, level: Site, *cut: object) -> bool:
     """Whether the optimizer that steps after a backward still gets a gradient from it, where its graph ends at some tensors."""
     updated = _updated(finder, level)
     return any(_leads_to(finder, finder.value(path), updated, set(map(finder.root, cut))) for path in reads(level.statement))
@@ -137,7 +137,7 @@ def _updated(finder: Finder, level: Site) -> set[int]:
     return {id(tensor_of(one)) for group in attribute(owner, "param_groups") or () for one in group["params"]}
 
 
-def _leads_to(finder: Finder, value: Any, leaves: set[int], without: set[Any] | None = None) -> bool:
+def _leads_to(finder: Finder, value: object, leaves: set[int], without: set[Any] | None = None) -> bool:
     """Whether a tensor's graph, without what is below some nodes, has one of some leaves."""
     root = finder.root(value)
     below = nodes_below(root, without or set()) if root is not None else ()

@@ -139,7 +139,7 @@ def grad_shape(finder: Finder) -> None:
     _custom_backward(finder)
 
 
-def _hook(finder: Finder, code: Any, hook: Any) -> None:
+def _hook(finder: Finder, code: Any, hook: object) -> None:
     """A hook that returns another shape."""
     unit = finder.case.machine.units.of(code)
     if unit is None:
@@ -164,7 +164,7 @@ def _hook(finder: Finder, code: Any, hook: Any) -> None:
                              "the gradient then has the shape of the tensor")
 
 
-def _masked(finder: Finder, site: Site, value: Any, owner: Any) -> None:
+def _masked(finder: Finder, site: Site, value: Any, owner: object) -> None:
     """A hook that returns the rows of a mask: let it return zeros in the others."""
     path = path_of(value.slice) if isinstance(value, tree.Subscript) else ""
     head, _, name = path.partition(".")
@@ -288,14 +288,14 @@ def _uncut(finder: Finder) -> None:
             ends_left_out(finder, site)
 
 
-def _ends(node: Any) -> bool:
+def _ends(node: object) -> bool:
     """Whether an expression ends a history."""
     if isinstance(node, tree.Attribute):
         return node.attr == "data"
     return isinstance(node, tree.Call) and getattr(node.func, "attr", "") in CUTTING
 
 
-def _used(finder: Finder, needed: Site, node: Any) -> None:
+def _used(finder: Finder, needed: Site, node: object) -> None:
     """An input that was made of another name, which then was used in its place: use it; bound after that: bind it before."""
     path = path_of(node)
     _uncut(finder)

@@ -129,7 +129,7 @@ def _by_place(finder: Finder, loop: tree.For, items: tree.Tuple | tree.List) -> 
                      draft.insert(first, "before", *dedented(sources), line), "costs a forward in each iteration", changes=OWN)
 
 
-def _comprehension(finder: Finder, loop: Any, level: Site) -> tuple[Site, Any] | None:
+def _comprehension(finder: Finder, loop: object, level: Site) -> tuple[Site, Any] | None:
     """Return the statement that binds what a loop goes over to a comprehension with one plain clause, and that."""
     name = path_of(loop.iter) if isinstance(loop, tree.For) else ""
     for site in finder.code.sites:
@@ -207,7 +207,7 @@ def _stores(site: Site) -> Iterator[tuple[str, str, Any]]:
             yield path, "stored", call.args[-1]
 
 
-def makes_leaf(node: Any) -> bool:
+def makes_leaf(node: object) -> bool:
     """Whether an expression makes what learns: cut off, it would be a plain tensor."""
     return isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in {"Parameter", "requires_grad_"}
 
@@ -259,13 +259,13 @@ def _is_cache(one: Carrier) -> bool:
     return any(isinstance(parent, tree.If) and one.path in reads(parent.test) for parent in one.site.parents)
 
 
-def _is_of_tuples(value: Any) -> bool:
+def _is_of_tuples(value: object) -> bool:
     """Whether a list, a deque or a dictionary holds tuples of tensors."""
     items = list(value.values() if isinstance(value, dict) else value)[:_FEW] if isinstance(value, list | deque | dict) else []
     return bool(items) and all(isinstance(one, tuple) and all(hasattr(part, "grad_fn") for part in one) for one in items)
 
 
-def cut_of(path: str, value: Any) -> str:
+def cut_of(path: str, value: object) -> str:
     """Return the statement that cuts the history of what a path holds."""
     part = "tuple(one.detach() for one in part)" if _is_of_tuples(value) else "part.detach()"
     if isinstance(value, dict):
@@ -280,7 +280,7 @@ def cut_of(path: str, value: Any) -> str:
     return f"{path} = {path}.detach()"
 
 
-def _is_of_tensors(value: Any) -> bool:
+def _is_of_tensors(value: object) -> bool:
     """Whether a value, or each part of a container, can be detached as `cut_of` does."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | deque) else ()
     inner = [one for part in parts for one in (part if _is_of_tuples(value) else [part])]

@@ -126,7 +126,7 @@ def _argument(call: tree.Call, place: int, word: str) -> Any:
     return given if given is not None else call.args[place] if len(call.args) > place else None
 
 
-def _fits(size: Any, have: str | None, want: str) -> bool:
+def _fits(size: object, have: str | None, want: str) -> bool:
     """Whether a size as it is written may be the one that does not fit."""
     number = size.value if isinstance(size, tree.Constant) else None
     return (str(number) == have or number is None) if have is not None else isinstance(number, int) and number < int(want)

@@ -174,7 +174,7 @@ def _copy_saved(finder: Finder) -> None:
             (saved.source, node.span, f"{text}.clone()") for node in outer), _STAYS)
 
 
-def _is_tensor(finder: Finder, node: Any) -> bool:
+def _is_tensor(finder: Finder, node: object) -> bool:
     path = path_of(base_of(node))
     if path.split(".")[0] in {"torch", "F", "nn", "math", "np"} or finder.code.functions(path.rpartition(".")[2]):
         return False

@@ -91,7 +91,7 @@ class Hints:
 
     # -------------------------------------------------------------- passes
 
-    def before(self, nodes: Iterable[Any], where: Any, scope: Mapping[str, Any]) -> None:
+    def before(self, nodes: Iterable[object], where: object, scope: Mapping[str, object]) -> None:
         """Look before a pass: who was stepped without a gradient, which saved tensors were written unseen, which gradients are used."""
         self.passes += 1
         if self.passes & (self.passes - 1) == 0:  # now and then: to look through all variables takes a while
@@ -103,7 +103,7 @@ class Hints:
         self._detached(scope)
         self._adding = {key for key, known in self.leaves.items() if self._is_used(known)}
 
-    def _note_given(self, scope: Mapping[str, Any]) -> None:
+    def _note_given(self, scope: Mapping[str, object]) -> None:
         """Note the parameters that optimizers have, and those of optimizers that stepped without a gradient."""
         self._early = []
         for steps, parameters in _optimizers(scope):
@@ -142,7 +142,7 @@ class Hints:
         around = site.function or next(iter(site.parents), site.statement)
         return any(isinstance(part, tree.Attribute) and part.attr in {"grad", "step"} for part in inside(around))
 
-    def after(self, wrote: Iterable[Any], where: Any, scope: Mapping[str, Any]) -> None:
+    def after(self, wrote: Iterable[Any], where: object, scope: Mapping[str, object]) -> None:
         """Note the leaves to which a pass brought gradients."""
         del scope
         line = self._line(where)
@@ -162,7 +162,7 @@ class Hints:
 
     # -------------------------------------------------------------- writes that autograd does not see
 
-    def _written(self, writes: list[Write], nodes: list[Any], where: Any, scope: Mapping[str, Any]) -> None:
+    def _written(self, writes: list[Write], nodes: list[Any], where: object, scope: Mapping[str, object]) -> None:
         """A saved tensor was written through `.data` between the line that saved it and the pass that needs it."""
         line, running = self._line(where), self._running(where)
         for write in writes:
@@ -206,7 +206,7 @@ class Hints:
             return False
         return place.source is last.source and place.span == value.span  # what it made on the way no other line can read
 
-    def _detached(self, scope: Mapping[str, Any]) -> None:
+    def _detached(self, scope: Mapping[str, object]) -> None:
         """What `.detach()` gave shares its memory: a write to it changes the tensor itself."""
         for write in self._silent_writes():
             tensor = tensor_of(next(iter(_values(scope, write.path)), None)) if write.shared else None
@@ -222,7 +222,7 @@ class Hints:
 
     # -------------------------------------------------------------- the end
 
-    def over(self, scope: Mapping[str, Any], *, ended: bool) -> None:
+    def over(self, scope: Mapping[str, object], *, ended: bool) -> None:
         """Look at what is left when a statement is over, or (`ended`) the program."""
         if self.passes:
             self._summed(scope)
@@ -236,7 +236,7 @@ class Hints:
             self._made_in_forward()
         self._evaluated(scope)
 
-    def _summed(self, scope: Mapping[str, Any]) -> None:
+    def _summed(self, scope: Mapping[str, object]) -> None:
         """A sum of losses keeps the graph of each, though a pass has gone through them."""
         for name, value in _in_reach(scope):
             tensor = tensor_of(value)
@@ -271,7 +271,7 @@ class Hints:
             self._hint("summed", (line, passed), f"{name} keeps the losses of line {line} with their graphs, whose backward has "
                        f"run on line {passed}", "keep numbers instead: `.item()` or `.detach()`")
 
-    def _left_out(self, scope: Mapping[str, Any]) -> None:
+    def _left_out(self, scope: Mapping[str, object]) -> None:
         """A parameter of a module gets gradients, and no optimizer updates it, while others of that module are updated."""
         self._note_given(scope)
         given = {key for key, leaf in self.given.items() if leaf() is not None}
@@ -291,7 +291,7 @@ class Hints:
                                "give it `parameters()` of all layers (a list of layers is an `nn.ModuleList`), or freeze it")
                     break
 
-    def _is_forgotten(self, module: Any) -> bool:
+    def _is_forgotten(self, module: object) -> bool:
         """Whether a module in training mode gets gradients again and again for all its parameters, and nothing reads them."""
         known = [self.leaves.get(id(one)) for _, one in parameters_of(module)]
         return bool(known) and getattr(module, "training", False) is True and not self._reads_gradients() and all(
@@ -300,7 +300,7 @@ class Hints:
     def _reads_gradients(self) -> bool:
         return any(True for _ in self._code().named("grad")) or any(".grad" in site.text for site in self._code().sites)
 
-    def _leaf_left_out(self, scope: Mapping[str, Any], given: set[int]) -> None:
+    def _leaf_left_out(self, scope: Mapping[str, object], given: set[int]) -> None:
         """A leaf that asks for gradients gets them again and again; no optimizer has it, and nothing reads them."""
         for name, value in scope.items() if self.stepped and not self._reads_gradients() else ():
             known = self.leaves.get(id(value))
@@ -317,7 +317,7 @@ class Hints:
             self._hint("made in forward", (site.line,), f"line {site.line} creates a new `{name}` each time forward runs: "
                        "its parameters are random each time, and no optimizer has them", "create it in `__init__`")
 
-    def _evaluated(self, scope: Mapping[str, Any]) -> None:
+    def _evaluated(self, scope: Mapping[str, object]) -> None:
         """A module in eval mode records graphs as before; no pass goes through what it gives."""
         calls = [site for site in self._code().sites if _calls(site, "eval")]
         if not calls:
@@ -351,7 +351,7 @@ def _gradient(leaf: Any) -> Any:
     return None if leaf.meta is None else leaf.meta.grad
 
 
-def _values(scope: Mapping[str, Any], path: str) -> list[Any]:
+def _values(scope: Mapping[str, object], path: str) -> list[Any]:
     """Return what a path may mean: from a variable on, or, of a method that is over, in each object in reach."""
     head, *rest = path.split(".")
     found = []
@@ -363,7 +363,7 @@ def _values(scope: Mapping[str, Any], path: str) -> list[Any]:
     return found
 
 
-def _in_reach(scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _in_reach(scope: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     """Yield the variables, and what the objects of the script's hold as attributes, by name."""
     seen: set[int] = set()
     reach: list[tuple[str, Any]] = list(scope.items())
@@ -378,7 +378,7 @@ def _in_reach(scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             reach += [(f"{name}.{key}", one) for key, one in held(value) if is_module(one)]
 
 
-def _optimizers(scope: Mapping[str, Any]) -> Iterator[tuple[int, list[Any]]]:
+def _optimizers(scope: Mapping[str, object]) -> Iterator[tuple[int, list[Any]]]:
     """Yield (how often it has stepped, its parameters) of the optimizers in reach."""
     seen: set[int] = set()
     for value in [one for held_by in list(scope.values()) for one in (held_by, *_inside(held_by))]:
@@ -399,7 +399,7 @@ def _inside(value: Any) -> list[Any]:
     return [part for _, one in held(value) for part in (one, *(one if type(one) in {list, tuple} else ()))]
 
 
-def _all_parameters(name: str, module: Any) -> Iterator[tuple[str, Any]]:
+def _all_parameters(name: str, module: object) -> Iterator[tuple[str, Any]]:
     """Yield the parameters of a module, also those of modules that it keeps in plain lists and dictionaries."""
     yield from ((f"{name}.{path}", one) for path, one in parameters_of(module))
     for _, inner in modules_of(module):

@@ -104,7 +104,7 @@ class History:
         cut = [one for one in found if one.cut]  # a statement that is read twice was followed once
         return list({(id(one.source), one.span): one for one in [*found, *cut]}.values())
 
-    def cuts_of(self, value: Any) -> list[Origin]:
+    def cuts_of(self, value: object) -> list[Origin]:
         """Return the same for a value that a name holds; for a parameter, the statements above that tell some to need no gradient."""
         if self.contexts and any(base.__name__ == "Parameter" for base in type(value).__mro__):
             now = self.contexts[0].before
@@ -114,7 +114,7 @@ class History:
         heads = [re.split(r"[.[]", name)[0] for name in self.origins.names_of(value)[:1]]
         return self.cuts([tree.Name(Span(1, 1, 1, 1), head) for head in heads])
 
-    def made(self, operand: expr, leaf: Any) -> list[Origin]:
+    def made(self, operand: expr, leaf: object) -> list[Origin]:
         """Return the places that may have made a leaf which an expression gives."""
         if not self.contexts:
             return []
@@ -155,11 +155,11 @@ class History:
         parts = (child for child in children(node) if not isinstance(child, stmt))
         return [origin for part in parts for origin in self._follow(part, context, depth - 1)]
 
-    def _part(self, node: Any, item: Any, context: Context, depth: int) -> list[Origin]:
+    def _part(self, node: object, item: object, context: Context, depth: int) -> list[Origin]:
         """Follow an expression for one part of its value."""
         return self._for(item, lambda: self._follow(node, context, depth - 1))
 
-    def _for(self, item: Any, follow: Callable[[], list[Origin]]) -> list[Origin]:
+    def _for(self, item: object, follow: Callable[[], list[Origin]]) -> list[Origin]:
         around, self._item = self._item, item
         try:
             return follow()
@@ -350,7 +350,7 @@ class History:
             found = [site for site in found if site.owner is None]
         return found[0] if found else None
 
-    def _forwards(self, module: Any) -> list[Site]:
+    def _forwards(self, module: object) -> list[Site]:
         """Return the definitions of what the modules compute which a module holds, the last one's first."""
         inner, names = [module], []
         while inner:
@@ -463,13 +463,13 @@ class History:
         """Whether a name is a parameter of a function that no line of the script calls."""
         return function is not None and name in {one.arg for one in function.args.args} and function.name not in self._called
 
-    def _here(self, node: Any, context: Context, *, cut: bool) -> list[Origin]:
+    def _here(self, node: object, context: Context, *, cut: bool) -> list[Origin]:
         if context.site is None:
             return []
         return [self._origin(context.site, cut=cut, node=node)]
 
     @staticmethod
-    def _origin(site: Site, *, cut: bool, node: Any = None) -> Origin:
+    def _origin(site: Site, *, cut: bool, node: object = None) -> Origin:
         span = place_of(site.statement)
         if isinstance(site.statement, tree.Return) and site.statement.value is not None:
             span = site.statement.value.span

@@ -1,7 +1,7 @@
 """What a person may have meant by a name that does not exist: the nearest names, also across namespaces."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -62,7 +62,7 @@ def for_name(machine: "Machine", name: str, local: Iterable[str]) -> list[str]:
     return mine or near(name, machine.offer.bare_names()) or elsewhere(name)[:2]
 
 
-def for_attribute(machine: "Machine", owner: Any, name: str) -> list[str]:
+def for_attribute(machine: "Machine", owner: object, name: str) -> list[str]:
     """Return what an unknown attribute may have meant, on the owner itself or in another namespace."""
     if isinstance(owner, machine.guard.namespaces):
         besides = owner.name

@@ -47,7 +47,7 @@ def _variables(case: "Case") -> dict[str, Any]:
     return found
 
 
-def _keepers(variables: Mapping[str, Any]) -> list[tuple[int, str]]:
+def _keepers(variables: Mapping[str, object]) -> list[tuple[int, str]]:
     """Return (bytes saved for backward, name) of the variables whose graphs hold most."""
     sizes = []
     for name, value in variables.items():

@@ -63,7 +63,7 @@ class Origins:
             return local[name]
         return self.machine.program.get(name)
 
-    def names_of(self, value: Any) -> list[str]:
+    def names_of(self, value: object) -> list[str]:
         """Return the names that hold exactly this value, the innermost frame's first; `name.weight` inside a module."""
         found: list[str] = []
         for scope in (self.frames[-1].local if self.frames else None, self.machine.program):
@@ -97,7 +97,7 @@ class Origins:
                 return found, earlier.source
         return None
 
-    def made(self, value: Any) -> Origin | None:
+    def made(self, value: object) -> Origin | None:
         """Return the statement that made a value which a name holds; prefers one that creates over one that passes on."""
         candidates: list[Origin] = []
         for name in self.names_of(value):
@@ -174,14 +174,14 @@ def creates(value: Node) -> bool:
     return any(isinstance(part, tree.Call) for part in own_expressions(value))
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Tell whether a value is a tensor."""
     from gradsh.engine.graph.tensor import Tensor
 
     return isinstance(value, Tensor)
 
 
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _parts(value: object) -> Iterator[tuple[str, Any]]:
     """Yield (path, tensor) of the tensors directly in a container or a module."""
     if isinstance(value, list | tuple):
         yield from ((f"[{place}]", part) for place, part in enumerate(value[:1000]) if is_tensor(part))
@@ -195,7 +195,7 @@ _PLACE = re.compile(r"\.(\d+)(?=\.|$)")
 """The place of a layer in the name of its parameter (`2` of `net.2.weight`): a script writes `net[2].weight`."""
 
 
-def path_in(name: str, holder: Any, value: Any) -> str | None:
+def path_in(name: str, holder: object, value: object) -> str | None:
     """Return how a container or module under `name` reaches a tensor, such as `fc.weight`."""
     for path, part in _parts(holder):
         if part is value:
@@ -203,7 +203,7 @@ def path_in(name: str, holder: Any, value: Any) -> str | None:
     return None
 
 
-def holds_tensor(value: Any) -> bool:
+def holds_tensor(value: object) -> bool:
     """Tell whether a value is a tensor or directly holds one."""
     return is_tensor(value) or any(True for _ in _parts(value))
 

@@ -63,7 +63,7 @@ def _written(site: Site) -> Any:
     return None
 
 
-def _source(node: Any) -> tuple[str, bool, str] | None:
+def _source(node: object) -> tuple[str, bool, str] | None:
     """Return (path, whether it shares the version, the way) of what `.data`, `.numpy()` or `.detach()` is taken of."""
     node = base_of(node)
     if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr == "numpy":

@@ -23,12 +23,12 @@ class ScriptBase:
         return not name.startswith("__")
 
 
-def ordinary(name: Any) -> bool:
+def ordinary(name: object) -> bool:
     """Tell whether a name has no meaning to Python itself."""
     return isinstance(name, str) and not (name[:2] == "__" == name[-2:])
 
 
-def read(owner: Any, name: str, *default: Any) -> Any:
+def read(owner: object, name: str, *default: object) -> Any:
     """Return the attribute that data names. Raises AttributeError, also for a special name."""
     if ordinary(name):
         return getattr(owner, name, *default)
@@ -38,26 +38,26 @@ def read(owner: Any, name: str, *default: Any) -> Any:
     raise fail("attribute", text, AttributeError, owner=owner, name=name)
 
 
-def write(owner: Any, name: str, value: Any) -> None:
+def write(owner: object, name: str, value: object) -> None:
     """Set the attribute that data names. Raises AttributeError for a special name."""
     check_ordinary(owner, name)
     setattr(owner, name, value)
 
 
-def check_ordinary(owner: Any, name: Any) -> None:
+def check_ordinary(owner: object, name: object) -> None:
     """Raise AttributeError for a special name."""
     if not ordinary(name):
         text = f"'{type(owner).__name__}' object takes no attribute '{name}': Python gives the name a meaning of its own"
         raise fail("attribute", text, AttributeError, owner=owner, name=name)
 
 
-def attributes_of(owner: Any) -> dict[str, Any]:
+def attributes_of(owner: object) -> dict[str, Any]:
     """Return an instance's own attributes of ordinary names; a class has none to give."""
     own = {} if isinstance(owner, type) else getattr(owner, "__dict__", {})
     return {name: value for name, value in own.items() if ordinary(name)}
 
 
-def take_over(owner: Any, state: Mapping[str, Any]) -> None:
+def take_over(owner: object, state: Mapping[str, object]) -> None:
     """Set the attributes that `owner` has to a saved state's values, which must be of the types that they replace."""
     held = attributes_of(owner)
     for name, value in state.items():
@@ -68,7 +68,7 @@ def take_over(owner: Any, state: Mapping[str, Any]) -> None:
             setattr(owner, name, value)
 
 
-def _may_replace(held: Any, value: Any) -> bool:
+def _may_replace(held: object, value: object) -> bool:
     """Tell whether data may take the place of other data. Numbers are of one type; None stands for any data."""
     if value is None or type(value) is type(held):
         return True
@@ -76,17 +76,17 @@ def _may_replace(held: Any, value: Any) -> bool:
     return any(of_sort(value) and (held is None or of_sort(held)) for of_sort in sorts)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return hasattr(type(value), "__float__")
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, (list, tuple))
 
 
-def _is_dictionary(value: Any) -> bool:
+def _is_dictionary(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)

@@ -24,8 +24,8 @@ else:
     _Base = object
 
 
-def _undeletable(shown: Callable[[Any], Any], name: str, sentence: str) -> property:
-    def refuse(self: Any) -> None:
+def _undeletable(shown: Callable[[Any], object], name: str, sentence: str) -> property:
+    def refuse(self: object) -> None:
         raise fail("attribute", f"Deletion of {name} not allowed{sentence}", RuntimeError, tensor=self)
 
     return property(shown, None, refuse)
@@ -171,19 +171,19 @@ class _Methods(_Base):
 
         retain_grad(self)
 
-    def register_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
+    def register_hook(self, hook: Callable[["Tensor"], object]) -> Handle:
         """Call `hook(grad)` whenever this tensor's gradient is computed; a returned tensor replaces it."""
         from gradsh.engine.autograd.hooks import register_hook
 
         return register_hook(self, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], object]) -> Handle:
         """Call `hook(leaf)` after its `.grad` has been added to. Leaves only."""
         from gradsh.engine.autograd.hooks import register_post_accumulate_grad_hook
 
         return register_post_accumulate_grad_hook(self, hook)
 
-    def __reduce_ex__(self, _: Any) -> Any:
+    def __reduce_ex__(self, _: object) -> Any:
         return rebuilt, (isinstance(self, Parameter), self.array, self.requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
@@ -206,7 +206,7 @@ def _parameter_repr(self: Parameter) -> str:
     return format_parameter(Tensor.__repr__(self))
 
 
-def _accumulate(self: AccumulateGrad, grads: list[Any], _needs: Any) -> tuple[()]:
+def _accumulate(self: AccumulateGrad, grads: list[Any], _needs: object) -> tuple[()]:
     from gradsh.engine.autograd.hooks import accumulate
 
     recorded = grads[0].requires_grad

@@ -22,7 +22,7 @@ class GradKernel(Kernel):
         "pygments_lexer": "grad", "codemirror_mode": {"name": "python", "version": 3},
     }
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.cells = Cells(self._show)
         self.cells.session.writer = anew
@@ -38,7 +38,7 @@ class GradKernel(Kernel):
         self.send_response(self.iopub_socket, "execute_result" if is_value else "display_data", content)
 
     def do_execute(
-        self, code: str, silent: bool, store_history: bool = True, user_expressions: Any = None, allow_stdin: bool = False,
+        self, code: str, silent: bool, store_history: bool = True, user_expressions: object = None, allow_stdin: bool = False,
     ) -> dict[str, Any]:
         """Run a cell."""
         del user_expressions
@@ -79,7 +79,7 @@ class GradKernel(Kernel):
             "metadata": {"_jupyter_types_experimental": kinds},
         }
 
-    def do_inspect(self, code: str, cursor_pos: int | None, detail_level: int = 0, omit_sections: Any = ()) -> dict[str, Any]:
+    def do_inspect(self, code: str, cursor_pos: int | None, detail_level: int = 0, omit_sections: object = ()) -> dict[str, Any]:
         """Tell what `help` tells of the name at the cursor."""
         del detail_level, omit_sections
         text = self.cells.inspect(code, len(code) if cursor_pos is None else cursor_pos)

@@ -11,28 +11,28 @@ from gradsh.text.span import Span
 def _constructors() -> list[Any]:
     """Return the constructors of nodes with a span and 0, 1, 2, … fields."""
 
-    def none(self: Any, span: Any) -> None:
+    def none(self: Any, span: object) -> None:
         self.span = span
 
-    def one(self: Any, span: Any, a: Any) -> None:
+    def one(self: Any, span: object, a: object) -> None:
         self.span, self.a = span, a
 
-    def two(self: Any, span: Any, a: Any, b: Any) -> None:
+    def two(self: Any, span: object, a: object, b: object) -> None:
         self.span, self.a, self.b = span, a, b
 
-    def three(self: Any, span: Any, a: Any, b: Any, c: Any) -> None:
+    def three(self: Any, span: object, a: object, b: object, c: object) -> None:
         self.span, self.a, self.b, self.c = span, a, b, c
 
-    def four(self: Any, span: Any, a: Any, b: Any, c: Any, d: Any) -> None:
+    def four(self: Any, span: object, a: object, b: object, c: object, d: object) -> None:
         self.span, self.a, self.b, self.c, self.d = span, a, b, c, d
 
-    def five(self: Any, span: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> None:
+    def five(self: Any, span: object, a: object, b: object, c: object, d: object, e: object) -> None:
         self.span, self.a, self.b, self.c, self.d, self.e = span, a, b, c, d, e
 
-    def six(self: Any, span: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> None:
+    def six(self: Any, span: object, a: object, b: object, c: object, d: object, e: object, f: Any) -> None:
         self.span, self.a, self.b, self.c, self.d, self.e, self.f = span, a, b, c, d, e, f
 
-    def seven(self: Any, span: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> None:
+    def seven(self: Any, span: object, a: object, b: object, c: object, d: object, e: object, f: Any, g: Any) -> None:
         self.span, self.a, self.b, self.c, self.d, self.e, self.f, self.g = span, a, b, c, d, e, f, g
 
     return [none, one, two, three, four, five, six, seven]

@@ -43,12 +43,12 @@ def watcher() -> Watcher:
     return _current[0] if _current else Watcher()
 
 
-def _ask(name: str, frame: Any, subjects: tuple[Any, ...], options: dict[str, Any]) -> Look:
+def _ask(name: str, frame: object, subjects: tuple[object, ...], options: dict[str, Any]) -> Look:
     """Run a command on values, with the names of a frame."""
     variables = names_in(frame)
 
     def run(state: State, world: World) -> Any:
-        def shown(value: Any) -> Any:
+        def shown(value: object) -> Any:
             if isinstance(value, tuple | list):
                 return tuple(map(shown, value))
             return world.shown(value)
@@ -60,8 +60,8 @@ def _ask(name: str, frame: Any, subjects: tuple[Any, ...], options: dict[str, An
 
 
 def graph(
-    *tensors: Any, depth: int | None = None, expand: bool = False, by: str | None = None, open: str | None = None,
-    to: Any = None, state: str | None = None, name: str | None = None,
+    *tensors: object, depth: int | None = None, expand: bool = False, by: str | None = None, open: str | None = None,
+    to: object = None, state: str | None = None, name: str | None = None,
 ) -> Look:
     """Return the graph of the tensors (without any: of every variable), as the command `graph` draws it."""
     ends = None if to is None else to if isinstance(to, tuple | list) else (to,)
@@ -69,13 +69,13 @@ def graph(
     return _ask("graph", sys._getframe(1), tensors, options)
 
 
-def buffers(*tensors: Any, live: bool = False, freed: bool = False, sort: str | None = None, by: str | None = None) -> Look:
+def buffers(*tensors: object, live: bool = False, freed: bool = False, sort: str | None = None, by: str | None = None) -> Look:
     """Return the tensors saved for backward, as `buffers` lists them. `by` groups: line, op, function, module or variable."""
     return _ask("buffers", sys._getframe(1), tensors, {"live": live, "freed": freed, "sort": sort, "by": by})
 
 
 def plan(
-    loss: Any, *more: Any, grad: Any = None, retain: bool = False, create_graph: bool = False, inputs: Any = None,
+    loss: object, *more: object, grad: object = None, retain: bool = False, create_graph: bool = False, inputs: object = None,
 ) -> Look:
     """Return what a backward from `loss` would run, free, keep and write, or how it would fail. Changes nothing."""
     gradients = None if grad is None else list(grad) if isinstance(grad, tuple | list) else [grad]
@@ -84,12 +84,12 @@ def plan(
     return _ask("plan", sys._getframe(1), (loss, *more), options)
 
 
-def why(*subject: Any) -> Look:
+def why(*subject: object) -> Look:
     """Return the explanation of a tensor or a module; without an argument, of the last failure."""
     return _ask("why", sys._getframe(1), subject, {})
 
 
-def holders(tensor: Any) -> Look:
+def holders(tensor: object) -> Look:
     """Return everything that keeps the storage of a tensor alive, by name."""
     return _ask("holders", sys._getframe(1), (tensor,), {})
 
@@ -110,7 +110,7 @@ def command(text: str, variables: dict[str, object] | None = None) -> Look:
     return run_line(watcher(), text, names_in(frame) if variables is None else variables, frame)
 
 
-def _fact(name: str, frame: Any, *arguments: Any) -> Any:
+def _fact(name: str, frame: object, *arguments: object) -> Any:
     """Return what one of the assertions of gradsh's scripts answers over the names of a frame."""
     from gradsh.probe.assertions import functions
 
@@ -123,16 +123,16 @@ def live_bytes() -> int:
     return int(_fact("live_bytes", sys._getframe(1)))
 
 
-def reclaimable_bytes(tensor: Any) -> int:
+def reclaimable_bytes(tensor: object) -> int:
     """Return the bytes of memory that a backward from the tensor would release."""
     return int(_fact("reclaimable_bytes", sys._getframe(1), tensor))
 
 
-def freed(tensor: Any) -> bool:
+def freed(tensor: object) -> bool:
     """Return whether the saved tensors of the tensor's node are freed. If it saves nothing, the nearest nodes below count."""
     return bool(_fact("freed", sys._getframe(1), tensor))
 
 
-def saved(tensor: Any, name: str) -> bool:
+def saved(tensor: object, name: str) -> bool:
     """Return whether the tensor's node has a live saved tensor of that name."""
     return bool(_fact("saved", sys._getframe(1), tensor, name))

@@ -69,7 +69,7 @@ class TorchArray:
         """Number of elements."""
         return self.nbytes // int(self.dtype.itemsize)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: object = None) -> Any:
         """Return the numbers; zeros where there are none (on the meta device)."""
         del copy
         tensor = self.tensor
@@ -88,7 +88,7 @@ class TorchArray:
             return None
         return np.asarray(self).tolist()
 
-    def astype(self, _: Any) -> "TorchArray":
+    def astype(self, _: object) -> "TorchArray":
         """Return itself: the numbers are not what is asked for."""
         return self
 
@@ -100,11 +100,11 @@ class TorchArray:
         """Whether no element is zero."""
         return bool(np.asarray(self).all())
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return np.asarray(self) > other
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         return np.asarray(self) * other
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return other - np.asarray(self)

@@ -130,7 +130,7 @@ def _same_text(one: str, other: str) -> bool:
     return text_matches(one, other, PRINTED)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if one == other:
         return True
     if not isinstance(one, list | int | float) or not isinstance(other, list | int | float) or isinstance(one, bool):
@@ -150,6 +150,6 @@ def _listed(entries: Counter[str]) -> str:
     return _short(", ".join(sorted(entries.elements())) or "nothing more")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= _MOST else f"{text[:_MOST]}…"

@@ -100,7 +100,7 @@ class TorchMachine(Machine):
         return describe(self.units, where)
 
     @staticmethod
-    def in_engine_form(value: Any) -> Any:
+    def in_engine_form(value: object) -> Any:
         """Return a tensor in the engine's form, anything else as it is."""
         found = tensor_of(value)
         return value if found is None else found
@@ -242,7 +242,7 @@ class TorchSession(Session):
         self.emit(Result(call.line, "backward", report, lambda: command.view(report), wanted, output))
 
     def _assertion(self, name: str) -> Callable[..., Any]:
-        def ask(*args: Any, **kwargs: Any) -> Any:
+        def ask(*args: object, **kwargs: object) -> Any:
             with self._looking() as world:
                 return functions(self.reachable, self.state.meter)[name](*map(world.shown, args), **kwargs)
 
@@ -271,7 +271,7 @@ class TorchSession(Session):
             with self._looking():
                 super()._look_after(line, seconds)
 
-    def _on_value(self, statement: stmt, value: Any) -> None:
+    def _on_value(self, statement: stmt, value: object) -> None:
         if not isinstance(value, _SILENT):
             super()._on_value(statement, value)
 
@@ -290,14 +290,14 @@ class TorchSession(Session):
         """Return the first line of the innermost statement at a place, or None where there is none."""
         return self.watcher.line_of(where)
 
-    def unit_of(self, where: Any) -> int:
+    def unit_of(self, where: object) -> int:
         """Return the number of the top-level statement from which a place was reached, -1 for none."""
         try:
             return super().unit_of(where)
         except ValueError:  # a file of the user's that no statement called
             return -1
 
-    def owns(self, where: Any) -> bool:
+    def owns(self, where: object) -> bool:
         """Whether a place is in the program."""
         return where is not None
 
@@ -324,7 +324,7 @@ def _evaluated(invocation: Invocation) -> Invocation:
     return _mapped(invocation, lambda thunk: _constant(thunk()))
 
 
-def _constant(value: Any) -> Callable[[], Any]:
+def _constant(value: object) -> Callable[[], Any]:
     return lambda: value
 
 

@@ -45,7 +45,7 @@ def fault_of_pass(
         return Fault(kind, fields)
 
 
-def _has_node(value: Any) -> bool:
+def _has_node(value: object) -> bool:
     return getattr(value, "node", None) is not None or getattr(value, "grad_fn", None) is not None
 
 
@@ -83,7 +83,7 @@ def fault_of_call(world: World, case: "Case") -> Fault | None:
     return Fault(kind, fields)
 
 
-def _fault_of_node(world: World, case: "Case", subject: Any) -> Fault | None:
+def _fault_of_node(world: World, case: "Case", subject: object) -> Fault | None:
     """Return what a program asked of a node whose saved tensors are freed."""
     if not hasattr(subject, "next_functions"):
         return None
@@ -111,7 +111,7 @@ def _subject(case: "Case") -> Any:
     return None if frame is None else _value(node, {**frame.f_globals, **variables_of(frame)})
 
 
-def _value(node: Any, variables: dict[str, Any]) -> Any:
+def _value(node: object, variables: dict[str, Any]) -> Any:
     if isinstance(node, tree.Name):
         return variables.get(node.id)
     if isinstance(node, tree.Attribute):

@@ -70,7 +70,7 @@ class Log:
         index = bisect_right(self.numbers, number) - 1
         return self.places[index] if index >= 0 else None
 
-    def enter(self, code: Any, loops: Loops) -> "Running":
+    def enter(self, code: object, loops: Loops) -> "Running":
         """Note that a function of the user's begins, called by the one that runs now."""
         activation: Activation = ROOT
         if self.stack:
@@ -97,7 +97,7 @@ class Log:
         sys.settrace(muted)
         return muted
 
-    def mute(self, trace: Any) -> None:
+    def mute(self, trace: object) -> None:
         """Follow no lines until the function of PyTorch's ends, if `hear` has begun to."""
         if trace is not None and sys.gettrace() is trace:
             sys.settrace(None)
@@ -107,7 +107,7 @@ class Log:
         """Return the trace function of this log's thread. It is called for each Python function that runs: nothing is looked up twice."""
         known, unknown = self.files.plans, _UNKNOWN
 
-        def trace(frame: Any, event: str, _: Any) -> "Running | None":
+        def trace(frame: Any, event: str, _: object) -> "Running | None":
             loops = known.get(id(frame.f_code), unknown)
             if loops is None:
                 return None
@@ -128,7 +128,7 @@ class Log:
         return self.enter(frame.f_code, loops)
 
 
-def is_ours(trace: Any) -> bool:
+def is_ours(trace: object) -> bool:
     """Whether a trace function is that of a log."""
     return type(getattr(trace, "log", None)) is Log
 
@@ -266,7 +266,7 @@ class Lines:
         finally:
             sys.settrace(trace)
 
-    def _trace_thread(self, frame: Any, event: str, argument: Any) -> Any:
+    def _trace_thread(self, frame: object, event: str, argument: object) -> Any:
         log = self.log()
         trace = log.tracer()
         sys.settrace(trace)
@@ -313,7 +313,7 @@ class Lines:
         events = sys.monitoring.events  # type: ignore[attr-defined]
         return int(events.LINE | events.PY_RETURN | events.PY_YIELD)
 
-    def _begin(self, code: Any, _: int) -> Any:
+    def _begin(self, code: object, _: int) -> Any:
         loops = self.files.loops_of(code)
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
         if loops is None:
@@ -322,16 +322,16 @@ class Lines:
         self.log().enter(code, loops)
         return None
 
-    def _thrown(self, code: Any, offset: int, _: BaseException) -> None:
+    def _thrown(self, code: object, offset: int, _: BaseException) -> None:
         if self.files.loops_of(code) is not None:
             self._begin(code, offset)
 
-    def _end(self, code: Any, _: int, __: Any) -> None:
+    def _end(self, code: object, _: int, __: object) -> None:
         log = self.log()
         if log.stack and log.stack[-1].code is code:
             log.leave(log.stack[-1])
 
-    def _line(self, code: Any, line: int) -> None:
+    def _line(self, code: object, line: int) -> None:
         stack = self.log().stack
         if stack and stack[-1].code is code:
             stack[-1].at(line)

@@ -80,11 +80,11 @@ class LensControl:
         """Return the calls and loop passes around a place."""
         return () if where is None else scopes(where, known)
 
-    def owns(self, where: Any) -> bool:
+    def owns(self, where: object) -> bool:
         """Whether a place is in the program."""
         return where is not None
 
-    def unit_of(self, where: Any) -> int:
+    def unit_of(self, where: object) -> int:
         """Return -1: a program that Python runs has no numbered statements."""
         del where
         return -1
@@ -143,7 +143,7 @@ Run = Callable[[State, "World"], Any]
 
 
 def look(
-    watcher: "Watcher", name: str, run: Run, variables: Mapping[str, object], frame: Any = None, *, texts: tuple[str, ...] = (),
+    watcher: "Watcher", name: str, run: Run, variables: Mapping[str, object], frame: object = None, *, texts: tuple[str, ...] = (),
     subjects: tuple[Any, ...] = (), format: str = "",
 ) -> Look:
     """Return what a command reports; `run` is given its state."""

@@ -45,7 +45,7 @@ class PythonMachine:
         """Tell whether a frame runs a line of the user's files."""
         return self.files.is_own(frame.f_code.co_filename)
 
-    def values(self, local: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, local: Mapping[str, object]) -> dict[str, Any]:
         """Return variables with the tensors among them, and those directly in their containers, in the engine's form."""
         return {name: self._value(value) for name, value in dict(local).items() if not name.startswith("__")}
 
@@ -56,7 +56,7 @@ class PythonMachine:
             return {key: self.world.shown(one) for key, one in list(value.items())[:1000]}
         return self.world.shown(value)
 
-    def in_engine_form(self, value: Any) -> Any:
+    def in_engine_form(self, value: object) -> Any:
         """Return a tensor in the engine's form, anything else as it is."""
         return self.world.shown(value)
 
@@ -64,7 +64,7 @@ class PythonMachine:
         """Return the module's variables."""
         return self.program
 
-    def locate(self, where: Any) -> Place:
+    def locate(self, where: object) -> Place:
         """Return the place that an opaque `where` stands for."""
         return describe(self.units, where)  # type: ignore[arg-type]
 

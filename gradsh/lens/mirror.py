@@ -83,7 +83,7 @@ class World:
         known = self.tensors.get(id(value))
         return known if known is not None else self._mirror(value)
 
-    def shown(self, value: Any) -> Any:
+    def shown(self, value: object) -> Any:
         """Return the mirror of a tensor, and any other value as it is."""
         found = self.tensor(value)
         return value if found is None else found
@@ -275,7 +275,7 @@ class World:
         saved.counter.writes = guessed if data is None else self.writes.of(data, now)
         return saved
 
-    def _packed(self, name: str, index: int | None, raw: Any, data: Any) -> TorchSaved:
+    def _packed(self, name: str, index: int | None, raw: Any, data: object) -> TorchSaved:
         held = data if isinstance(data, torch.Tensor) else None
         if isinstance(data, tuple | list):
             held = next((one for one in data if isinstance(one, torch.Tensor)), None)

@@ -29,7 +29,7 @@ class Modules:
     def _calling(self, original: Any) -> Any:
         enter, leave = self._enter, self._leave
 
-        def calling(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def calling(module: object, *args: object, **kwargs: object) -> Any:
             if is_compiling():
                 return original(module, *args, **kwargs)
             enter(module)
@@ -40,7 +40,7 @@ class Modules:
 
         return calling
 
-    def _enter(self, module: Any) -> None:
+    def _enter(self, module: object) -> None:
         log = self.lines.log()
         running = log.stack[-1] if log.stack else None
         log.modules.append((running, None if running is None else running.activation))

@@ -52,7 +52,7 @@ class TorchNode(Node):
         return self._entries
 
     @entries.setter
-    def entries(self, value: Any) -> None:
+    def entries(self, value: object) -> None:
         self._entries = value
 
     def _made_entries(self) -> Any:

@@ -97,7 +97,7 @@ class Hidden:
         return pop
 
     def _registering(self, function: Any) -> Any:
-        def register_hooks(saved: Any, *args: Any, **kwargs: Any) -> Any:
+        def register_hooks(saved: object, *args: object, **kwargs: object) -> Any:
             self._hide_past()
             return function(saved, *args, **kwargs)
 
@@ -125,7 +125,7 @@ class SavedEntry:
 
     __slots__ = ("_freed", "data", "unpack_hook", "written")
 
-    def __init__(self, data: Any, *, hidden: bool = False, freed: bool = False, written: tuple[int, int] | None = None) -> None:
+    def __init__(self, data: object, *, hidden: bool = False, freed: bool = False, written: tuple[int, int] | None = None) -> None:
         self.data = data
         self.unpack_hook = _unpack if hidden else None
         self._freed = freed
@@ -143,7 +143,7 @@ class _Holder:
     """Stands for what a checkpoint keeps in the place of a tensor that it computes again."""
 
 
-def _unpack(_: Any) -> Any:
+def _unpack(_: object) -> Any:
     raise RuntimeError("what a hook has packed is not looked at")
 
 
@@ -172,7 +172,7 @@ def only_one(outline: torch.Tensor, version: int, tensors: Iterable[torch.Tensor
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-def is_copy(node: Any, name: str, index: int | None, tensor: Any) -> bool:
+def is_copy(node: object, name: str, index: int | None, tensor: object) -> bool:
     """Whether PyTorch makes a tensor anew each time that an entry is unpacked: so it does with a node's own results."""
     again = getattr(node, name if isinstance(node, torch.autograd.function.BackwardCFunction) else f"_saved_{name}")
     return (again if index is None else again[index]) is not tensor

@@ -36,7 +36,7 @@ class PassNote(NamedTuple):
 class Passes:
     """Follows the passes; `notes` has the latest of them, `failure` what the latest failed one was found to need."""
 
-    def __init__(self, lines: Lines, explain: Callable[..., Any]) -> None:
+    def __init__(self, lines: Lines, explain: Callable[..., object]) -> None:
         self.lines = lines
         self.explain = explain
         """Tells what a failed pass needed, while its graph is there."""
@@ -61,7 +61,7 @@ class Passes:
         """Wrap PyTorch's function."""
         original = self._original = torch.autograd.graph._engine_run_backward
 
-        def run(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        def run(t_outputs: object, *args: object, **kwargs: object) -> Any:
             return self._run(original, t_outputs, args, kwargs)
 
         for owner in (torch.autograd, torch.autograd.graph):
@@ -112,7 +112,7 @@ class Passes:
 
     _saved = (0, 0)
 
-    def _mark(self, roots: Any, place: Any, retain: bool) -> list[Any]:
+    def _mark(self, roots: Any, place: object, retain: bool) -> list[Any]:
         """Note in each node that a pass may free what it saves, by shape; return these nodes.
 
         This runs before each pass, over all of its graph: names are looked up once, and nothing is made twice.
@@ -147,7 +147,7 @@ class Passes:
         self._saved = saving, 0 if measured is None else self._measured(measured, place)
         return marked
 
-    def _measured(self, measured: "_Sizes", place: Any) -> int:
+    def _measured(self, measured: "_Sizes", place: object) -> int:
         """Return the bytes that stand saved for a pass; keep where they were saved, if no pass had more."""
         total = sum(measured.sizes.values())
         if total > sum(nbytes for _, nbytes in self.largest) * 1.05:
@@ -155,7 +155,7 @@ class Passes:
             self.largest = measured.by_place(self.lines.find)
         return total
 
-    def _failed(self, error: BaseException, roots: Any, args: Any, marked: list[Any], place: Any) -> None:
+    def _failed(self, error: BaseException, roots: Any, args: Any, marked: list[Any], place: object) -> None:
         """Find out what the failed pass needed, while its graph is there; take back the marks of what it has not freed."""
         _unmark(marked)
         with torch._C.DisableTorchFunction():
@@ -163,7 +163,7 @@ class Passes:
         self.failure = (id(error), fault, place)
 
 
-def _node_of(root: Any) -> Any:
+def _node_of(root: object) -> Any:
     return getattr(root, "grad_fn", None) if isinstance(root, torch.Tensor) else getattr(root, "node", None)
 
 
@@ -189,7 +189,7 @@ class _Sizes:
             self.sizes[key] = nbytes
             self.owners[key] = min(number, self.owners.get(key, number))
 
-    def by_place(self, find: Callable[[int], Any]) -> list[tuple[Any, int]]:
+    def by_place(self, find: Callable[[int], object]) -> list[tuple[Any, int]]:
         """Return (place, bytes) of each memory."""
         return [(find(number), self.sizes[key]) for key, number in self.owners.items()]
 

@@ -20,7 +20,7 @@ class Prompt(code.InteractiveConsole):
         super().__init__({**frame.f_globals, **variables_of(frame)}, "<gradsh line>")
         self.frame = frame
 
-    def push(self, line: str, *arguments: Any, **more: Any) -> bool:
+    def push(self, line: str, *arguments: object, **more: object) -> bool:
         """Run a line: a command of gradsh's, or Python."""
         if not self.buffer and line.strip() in {"c", "cont", "continue", "quit", "exit"}:
             raise SystemExit
@@ -41,7 +41,7 @@ class Prompt(code.InteractiveConsole):
             self.write("".join(traceback.format_exception_only(error)))
 
 
-def _talk(frame: Any) -> None:
+def _talk(frame: object) -> None:
     log = api.watcher().lines.log()
     log.muted = trace = sys.gettrace()
     sys.settrace(None)
@@ -54,7 +54,7 @@ def _talk(frame: Any) -> None:
         sys.settrace(trace)
 
 
-def prompt(*_: Any, **__: Any) -> None:
+def prompt(*_: object, **__: object) -> None:
     """Stop here with the prompt over the caller's variables: what `PYTHONBREAKPOINT=gradsh.lens.prompt` makes of breakpoint()."""
     frame = sys._getframe(1)
     _talk(frame)

@@ -64,7 +64,7 @@ class Quiet:
 
     def _preparing(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return what makes a class ready when its first optimizer is made, and wraps its step."""
-        def preparing(optimizer: Any) -> None:
+        def preparing(optimizer: object) -> None:
             original(optimizer)
             self._prepare(type(optimizer))
 
@@ -79,11 +79,11 @@ class Quiet:
         if code is not None and not self.lines.files.is_own(code.co_filename):
             self._replaced.put(kind, "step", partial(self._quiet, is_plain=_is_plain_step))
 
-    def _quiet(self, function: Callable[..., Any], is_plain: Callable[[Any, Any], bool]) -> Callable[..., Any]:
+    def _quiet(self, function: Callable[..., object], is_plain: Callable[[Any, Any], bool]) -> Callable[..., Any]:
         """Return what calls a function, without the trace where no line of the user's can run in it, else with it."""
         gettrace, settrace, lines = sys.gettrace, sys.settrace, self.lines
 
-        def quiet(*args: Any, **kwargs: Any) -> Any:
+        def quiet(*args: object, **kwargs: object) -> Any:
             if is_compiling():
                 return function(*args, **kwargs)
             trace: Any = gettrace()
@@ -131,12 +131,12 @@ def _is_layer(args: Any, kwargs: Any) -> bool:
     return True
 
 
-def _is_plain_pass(args: Any, _: Any) -> bool:
+def _is_plain_pass(args: Any, _: object) -> bool:
     """Whether no class of the user's may answer in the place of a pass's function."""
     return type(args[0]) in _PLAIN or type(args[0]) in {tuple, list} if args else False
 
 
-def _is_plain_step(args: Any, kwargs: Any) -> bool:
+def _is_plain_step(args: Any, kwargs: object) -> bool:
     """Whether a step is given no closure and has no hooks."""
     optimizer = args[0]
     return len(args) == 1 and not kwargs and not (

@@ -201,7 +201,7 @@ class TorchRecorder(SessionRecorder):
         passes = self.session.watcher.passes
         passes.before, passes.after = self.session.note_pass, None
 
-    def _moment(self, variables: Mapping[str, object], roots: Any, step: dict[str, Any], *, again: bool) -> Any:
+    def _moment(self, variables: Mapping[str, object], roots: object, step: dict[str, Any], *, again: bool) -> Any:
         del roots, again
         self.trace.program = variables
         self.trace.statement(step)

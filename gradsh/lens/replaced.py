@@ -32,7 +32,7 @@ class Replaced:
             _scripted()[id(fresh)] = operator
             self._scripted.append(id(fresh))
 
-    def has(self, owner: Any, name: str) -> bool:
+    def has(self, owner: object, name: str) -> bool:
         """Whether a function is replaced."""
         return any(one is owner and known == name for one, known, _ in self._originals)
 

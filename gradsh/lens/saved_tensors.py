@@ -26,7 +26,7 @@ Outlines = tuple[tuple[str, int | None, Any, Any], ...]
 """(name, place in a list, PyTorch's size and dtype) of saved tensors; the dtype is None where a hook has packed one."""
 
 
-def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
+def saved_names(node: object) -> tuple[tuple[str, str], ...]:
     """Return (name, attribute of the raw entry) of what a PyTorch node may save."""
     kind = type(node)
     found = NAMES.get(kind)
@@ -38,7 +38,7 @@ def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
     return found
 
 
-def raw_entries(node: Any) -> list[tuple[str, int | None, Any]]:
+def raw_entries(node: object) -> list[tuple[str, int | None, Any]]:
     """Return (name, place in a list or None, PyTorch's SavedTensor) of what a node saved."""
     found: list[tuple[str, int | None, Any]] = []
     for name, attribute in saved_names(node):
@@ -53,7 +53,7 @@ def raw_entries(node: Any) -> list[tuple[str, int | None, Any]]:
     return found
 
 
-def outlines_of(node: Any, names: tuple[tuple[str, str], ...]) -> Outlines:
+def outlines_of(node: object, names: tuple[tuple[str, str], ...]) -> Outlines:
     """Return the outlines of what a node has saved and not freed."""
     found: list[Any] = []
     for name, attribute in names:
@@ -101,7 +101,7 @@ class TorchSaved(SavedTensor):
         return SavedVariable(self.array, self.counter, self.version or 0, None, self.packed)
 
 
-def gone(place: Any, name: str, index: int | None, size: Any, dtype: Any) -> TorchSaved:
+def gone(place: Any, name: str, index: int | None, size: Any, dtype: object) -> TorchSaved:
     """Return an entry that is freed, by what is remembered of it."""
     shape = tuple(size)
     found = dtype_of(torch.float32 if dtype is None else dtype)

@@ -7,7 +7,7 @@ from typing import Any
 from gradsh.lens.ranks import rank
 
 
-def ranked(stream: Any) -> Any:
+def ranked(stream: object) -> Any:
     """Return a stream whose lines carry the rank of this process, where it is one of several."""
     number = rank()
     return stream if number is None else Ranked(stream, f"[rank {number}] ")

@@ -105,7 +105,7 @@ class Sources:
         start = characters(source.line(line), column) + 1
         return Span(line, start, end_line, characters(source.line(end_line), end_column) + 1)
 
-    def statement(self, code: Any, line: int) -> Span:
+    def statement(self, code: object, line: int) -> Span:
         """Return the innermost statement that covers a line."""
         unit = self.of(code)
         return unit.lines.get(line) or Span(line, 1, line, len(unit.source.line(line)) + 1)
@@ -118,7 +118,7 @@ class ScriptUnits(Units):
         super().__init__()
         self.files = Sources()
 
-    def of(self, code: Any) -> Any:
+    def of(self, code: object) -> Any:
         """Return the unit that a code object belongs to."""
         return super().of(code) or self.files.of(code)
 
@@ -128,7 +128,7 @@ class ScriptUnits(Units):
             return self.files.span(code, offset)
         return self.statement(code, -offset) if offset < 0 else super().span(code, offset)
 
-    def statement(self, code: Any, line: int) -> Span:
+    def statement(self, code: object, line: int) -> Span:
         """Return the innermost statement that covers a line."""
         return self.files.statement(code, line) if super().of(code) is None else super().statement(code, line)
 
@@ -160,7 +160,7 @@ def _converted(node: ast.AST, source: Source, around: Span) -> Any:
     return fresh
 
 
-def _field(value: Any, source: Source, around: Span) -> Any:
+def _field(value: object, source: Source, around: Span) -> Any:
     if isinstance(value, ast.AST):
         return _converted(value, source, around)
     if isinstance(value, list):

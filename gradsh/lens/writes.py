@@ -101,7 +101,7 @@ class Writes:
         self.lines.files.on_out = None
         self._replaced.put_back()
 
-    def _wrap(self, owner: Any, name: str, how: Callable[[Any], Any]) -> None:
+    def _wrap(self, owner: object, name: str, how: Callable[[Any], object]) -> None:
         if callable(getattr(owner, name, None)):
             self._replaced.put(owner, name, how)
 
@@ -116,7 +116,7 @@ class Writes:
         """Return a function that calls `function` and notes what it writes into its first argument."""
         note, plain, mode_is_on = self.note, _PLAIN, _mode_is_on
 
-        def writing(*args: Any, **kwargs: Any) -> Any:
+        def writing(*args: Any, **kwargs: object) -> Any:
             if is_compiling():
                 return function(*args, **kwargs)
             if args and type(args[0]) in plain and not (mode_is_on() or args[0].is_inference()):  # as below, with no calls of ours
@@ -140,10 +140,10 @@ class Writes:
 
         return writing
 
-    def _several(self, function: Any, *, written: Callable[[Any, Any], Sequence[Any]]) -> Any:
+    def _several(self, function: Any, *, written: Callable[[Any, Any], Sequence[object]]) -> Any:
         """Return the same for a function that writes what `written` finds among its arguments."""
 
-        def writing(*args: Any, **kwargs: Any) -> Any:
+        def writing(*args: Any, **kwargs: object) -> Any:
             if is_compiling():
                 return function(*args, **kwargs)
             tensors = written(args, kwargs)
@@ -164,11 +164,11 @@ def _at(places: tuple[int, ...]) -> Callable[[Any, Any], Sequence[Any]]:
     return lambda args, _: [args[place] for place in places if place < len(args)]
 
 
-def _first_list(args: Any, _: Any) -> Sequence[Any]:
+def _first_list(args: Any, _: object) -> Sequence[Any]:
     return args[0] if args and isinstance(args[0], list | tuple) else ()
 
 
-def _lists(args: Any, _: Any) -> Sequence[Any]:
+def _lists(args: Any, _: object) -> Sequence[Any]:
     return [one for part in args if isinstance(part, list | tuple) for one in part]
 
 

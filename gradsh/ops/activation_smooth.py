@@ -216,14 +216,14 @@ def _softplus_backward(grad: ArrayOrTensor, self: ArrayOrTensor, beta: int, thre
     return in_blocks(lambda g, x: _softplus_slope(g, x, beta, threshold), grad, self)
 
 
-def _softplus_slope(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+def _softplus_slope(grad: Any, self: Any, beta: Any, threshold: object) -> Any:
     scaled = self * beta
     risen = np.exp(scaled)
     return pick(scaled > threshold, grad, grad * risen / (risen + 1))
 
 
 def _softplus_double(
-    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, beta: Any, threshold: Any
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, beta: object, threshold: object
 ) -> Any:
     scaled = times(self, beta)
     bend = sigmoid_backward(grad * grad_output, sigmoid(scaled))
@@ -262,7 +262,7 @@ def _log_sigmoid_slope(grad: Any, self: Any, buffer: Any) -> Any:
     return grad * pick(self < 0, 1 - share, share)
 
 
-def _log_sigmoid_double(grad: Any, grad_output: Any, self: Any) -> Any:
+def _log_sigmoid_double(grad: Any, grad_output: Any, self: object) -> Any:
     logistic = sigmoid(self)
     return grad * grad_output * plus(logistic, -1) * logistic
 
@@ -323,14 +323,14 @@ def _narrowed(value: Any, dim: int) -> tuple[Array, Array]:
     return narrow(value, dim, 0, half), narrow(value, dim, half, half)
 
 
-def _glu_double_output(grad: Any, self: Any, dim: int) -> Any:
+def _glu_double_output(grad: object, self: object, dim: int) -> Any:
     first, second = _narrowed(self, dim)
     left, right = _narrowed(grad, dim)
     gate = sigmoid(second)
     return left * gate + right * first * (gate * sub(1, gate))
 
 
-def _glu_double(grad: Any, grad_output: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOrTensor:
+def _glu_double(grad: object, grad_output: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     first, second = _narrowed(self, dim)
     left, right = _narrowed(grad, dim)
     gate = sigmoid(second)

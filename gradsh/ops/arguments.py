@@ -48,7 +48,7 @@ def no_gradient(value: Tensor | None, argument: str, function: str) -> None:
 def applied(name: str, reads: str) -> Formula:
     """Return a formula that the operation called `name` computes of what the words of `reads` stand for."""
 
-    def formula(*values: Any) -> Any:
+    def formula(*values: object) -> Any:
         return find(name)(*values)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -86,7 +86,7 @@ def with_gradient(
 def underivable(what: str) -> Callable[[Any], Any]:
     """Return a formula that refuses, where PyTorch has a node but no derivative."""
 
-    def formula(grad: Any) -> Any:
+    def formula(grad: object) -> Any:
         del grad
         raise fail("other", f"the derivative for '{what}' is not implemented.", NotImplementedError)
 

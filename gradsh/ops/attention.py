@@ -15,7 +15,7 @@ from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
 
-def _scores(query: Array, key: Array, is_causal: bool, attn_mask: Any, scale: float | None) -> Array:
+def _scores(query: Array, key: Array, is_causal: bool, attn_mask: object, scale: float | None) -> Array:
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores: Any = np.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(factor)
     if attn_mask is not None:

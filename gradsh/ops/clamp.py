@@ -31,7 +31,7 @@ def _and(a: Any, b: Any) -> Any:
     return _joined("logical_and", a, b)
 
 
-def _inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
+def _inside(grad: Any, self: Any, min: Any, max: object) -> Any:
     """Let the gradient through within the bounds, these included."""
     if min is None:
         return where(self <= max, grad, 0.0)
@@ -40,7 +40,7 @@ def _inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
     return where(_and(self >= min, self <= max), grad, 0.0)
 
 
-def _bounds(grad: Any, self: Any, min: Any, max: Any, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+def _bounds(grad: Any, self: Any, min: Any, max: object, needs: tuple[bool, ...]) -> tuple[Any, Any]:
     """The gradient goes to the bound that was taken; to `max` where the bounds are crossed."""
     if max is None:
         return where(self < min, grad, 0.0), None

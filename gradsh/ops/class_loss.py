@@ -197,7 +197,7 @@ def _flat(value: Tensor, shape: tuple[int, ...], view: Any, reshape: Any) -> Ten
 
 
 def _nll_function(
-    input: Tensor, target: Tensor, weight: Tensor | None, size_average: Any, ignore_index: int, reduce: Any,
+    input: Tensor, target: Tensor, weight: Tensor | None, size_average: object, ignore_index: int, reduce: object,
     reduction: str,
 ) -> Tensor:
     return nll_loss_nd(input, target, weight, chosen(size_average, reduce, reduction), ignore_index)
@@ -215,7 +215,7 @@ nll_loss = composite(
 
 
 def _cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, size_average: Any, ignore_index: int, reduce: Any,
+    input: Tensor, target: Tensor, weight: Tensor | None, size_average: object, ignore_index: int, reduce: object,
     reduction: str, label_smoothing: float,
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)
@@ -260,7 +260,7 @@ def _along(weight: Any, class_dim: int, ndim: int) -> Any:
     return find("view")(weight, tuple(weight.shape[0] if dim == class_dim else 1 for dim in range(ndim)))
 
 
-def _probabilities(input: Tensor, target: Any, weight: Any, reduction: int, label_smoothing: float) -> Any:
+def _probabilities(input: Tensor, target: object, weight: object, reduction: int, label_smoothing: float) -> Any:
     """Compute the cross entropy against a distribution over the classes."""
     class_dim = 0 if len(input.shape) == 1 else 1
     classes = input.shape[class_dim]

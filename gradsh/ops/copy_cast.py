@@ -160,7 +160,7 @@ DEVICES = (
 """The types of devices that PyTorch knows."""
 
 
-def check_device(device: Any) -> None:
+def check_device(device: object) -> None:
     """Refuse a device other than the CPU, unless the session takes the CPU for every device (`set cuda ignore`)."""
     if device is None or device is CPU:
         return
@@ -201,11 +201,11 @@ def to_dtype(self: ArrayOrTensor, dtype: NumpyDType, copy: bool = False, layout:
     return to_copy(self, dtype, layout)
 
 
-def _names_dtype(value: Any) -> bool:
+def _names_dtype(value: object) -> bool:
     return value is None or isinstance(value, np.dtype) or as_dtype(value) is not None
 
 
-def _numpy_dtype(value: Any) -> Any:
+def _numpy_dtype(value: object) -> Any:
     found = as_dtype(value)
     return value if found is None else found.numpy
 
@@ -233,7 +233,7 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _to_record(
-    self: Tensor, args: tuple[Any, ...], dtype: Any, device: Any, other: Any, copy: bool, layout: Any
+    self: Tensor, args: tuple[object, ...], dtype: object, device: object, other: object, copy: bool, layout: object
 ) -> Tensor:
     named = ("dtype", dtype), ("device", device), ("memory_format", layout)
     keywords = {name: value for name, value in named if value is not None}
@@ -284,7 +284,7 @@ _TYPES = {f"torch.{title}Tensor": np.dtype(dtype) for title, dtype in (
 )}
 
 
-def _type(self: Tensor, dtype: Any, non_blocking: bool) -> Any:
+def _type(self: Tensor, dtype: object, non_blocking: bool) -> Any:
     del non_blocking
     if dtype is None:
         return f"torch.{self.dtype.title}Tensor"
@@ -326,7 +326,7 @@ composite("numpy(self, *, force: bool = False)", "A numpy array over the same me
           note="Writes to the array are not noticed: they bump no version.")
 
 
-def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:
+def _cuda(self: Tensor, device: object, non_blocking: bool) -> Any:
     check_device("cuda" if device is None else device)
     return self
 
@@ -334,7 +334,7 @@ def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:
 composite("cuda(self, device: any? = None, non_blocking: bool = False)", "Refused: gradsh computes on the CPU.", _cuda, ("Tensor",))
 
 
-def _pin_memory(self: Tensor, device: Any) -> Any:
+def _pin_memory(self: Tensor, device: object) -> Any:
     del device
     if current().flags.get("cuda") != "ignore":
         raise no_accelerator()

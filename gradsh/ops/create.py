@@ -66,7 +66,7 @@ def in_format(array: Array, memory_format: Any) -> Array:
     return array if memory_format in (None, preserve_format) else laid_out(array, memory_format)
 
 
-def alike(array: Array, dtype: Any, memory_format: Any) -> Array:
+def alike(array: Array, dtype: Any, memory_format: object) -> Array:
     """Return uninitialised memory of the shape of an array, and of its dtype and layout unless others are asked for."""
     return in_format(dense_like(array, array.dtype if dtype is None else dtype), memory_format)
 
@@ -89,8 +89,8 @@ def _filler(name: str, value: int, doc: str) -> None:
     """Declare NAME(size), NAME_like(input) and the method new_NAME(size)."""
 
     def make_it(
-        size: tuple[int, ...], dtype: NumpyDType | None, layout: Any, device: Any, requires_grad: bool,
-        pin_memory: bool, memory_format: Any = None,
+        size: tuple[int, ...], dtype: NumpyDType | None, layout: object, device: object, requires_grad: bool,
+        pin_memory: bool, memory_format: object = None,
     ) -> Tensor:
         del layout, pin_memory
         check_device(device)
@@ -101,7 +101,7 @@ def _filler(name: str, value: int, doc: str) -> None:
         return finished(in_format(allocate(size, default_or(dtype), value), memory_format), requires_grad)
 
     def make_like(
-        self: ArrayOrTensor, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any
+        self: ArrayOrTensor, dtype: object, layout: object, device: object, requires_grad: bool, memory_format: object
     ) -> ArrayOrTensor:
         del layout
         check_device(device)
@@ -110,7 +110,7 @@ def _filler(name: str, value: int, doc: str) -> None:
         return found if isinstance(self, np.ndarray) else finished(found, requires_grad)
 
     def make_new(
-        self: Tensor, size: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: bool
+        self: Tensor, size: tuple[int, ...], dtype: Any, layout: object, device: object, requires_grad: bool, pin_memory: bool
     ) -> Tensor:
         del layout, pin_memory
         check_device(device)
@@ -151,7 +151,7 @@ def _full(size: tuple[int, ...], fill_value: Any, dtype: Any) -> Array:
 
 
 def _full_like(
-    input: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any
+    input: Any, fill_value: Any, dtype: object, layout: object, device: object, requires_grad: bool, memory_format: object
 ) -> Any:
     del layout
     check_device(device)

@@ -120,7 +120,7 @@ def _cholesky_inverse(self: Array, upper: bool) -> Array:
     return _cholesky_solve(eye, self, upper)
 
 
-def _cholesky_inverse_grad(grad: Any, self: Any, upper: bool, result: Any) -> Any:
+def _cholesky_inverse_grad(grad: object, self: object, upper: bool, result: object) -> Any:
     common = grad + turned(grad)
     common = matmul(result, matmul(common, result))
     return -matmul(self, common) if upper else -matmul(common, self)
@@ -242,7 +242,7 @@ def _svd_grad(
     return matmul(U, matmul(core, Vh)) if rows >= columns else matmul(matmul(U, core), Vh)
 
 
-def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: Any) -> Array:
+def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: object) -> Array:
     """Return the part of the gradient between U and Vh, apart from the singular values' own."""
     unsqueeze = find("unsqueeze")
     row, column = unsqueeze(S, -2), unsqueeze(S, -1)
@@ -346,7 +346,7 @@ composite("linalg_eigvalsh(self, UPLO: str = 'L')", "Eigenvalues of a symmetric 
 # --- read off ---------------------------------------------------------------------------------------------------
 
 
-def _cond(self: Any, p: Any) -> Any:
+def _cond(self: object, p: object) -> Any:
     norm = find("linalg_matrix_norm")
     if p is None or p in {2, -2}:
         values = find("linalg_svdvals")(self)
@@ -363,7 +363,7 @@ def _cond(self: Any, p: Any) -> Any:
 composite("linalg_cond(self, p: any? = None)", "Condition number.", _cond, LINALG)
 
 
-def _matrix_rank(self: Array, tol: Any, hermitian: bool, atol: Any, rtol: Any) -> Any:
+def _matrix_rank(self: Array, tol: object, hermitian: bool, atol: object, rtol: object) -> Any:
     values = np.abs(np.linalg.eigvalsh(self)) if hermitian else np.linalg.svd(self, compute_uv=False)
     top = values.max(-1, keepdims=True, initial=0.0)
     limit = tolerance(self, atol, rtol, top) if tol is None else np.asarray(tol)[..., None]

@@ -236,7 +236,7 @@ def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return equation, operands
 
 
-def _letter(number: Any) -> str:
+def _letter(number: object) -> str:
     if not isinstance(number, int) or not 0 <= number < len(_LETTERS):
         raise fail("value", "einsum(): subscript in subscript list is not within the valid range [0, 52)", ValueError)
     return _LETTERS[number]

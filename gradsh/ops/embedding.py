@@ -15,7 +15,7 @@ from gradsh.ops.kernels.row_scatter import sum_rows
 from gradsh.text.fault import fail
 
 
-def check_indices(indices: Any, number: int, function: str) -> None:
+def check_indices(indices: object, number: int, function: str) -> None:
     """Refuse indices that are no integers of 32 or 64 bits."""
     dtype = array_of(indices).dtype
     if dtype not in (np.int64, np.int32):
@@ -96,7 +96,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
     return padding_idx % rows
 
 
-def _renorm(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def _renorm(weight: object, indices: object, max_norm: float, norm_type: float) -> None:
     """Shrink the named rows to norm `max_norm`, in place and without a record."""
     rows = np.unique(array_of(indices))
     values = array_of(weight)[rows]

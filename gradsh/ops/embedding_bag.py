@@ -161,7 +161,7 @@ embedding_bag = op(
 )
 
 
-def _flattened(input: Any, offsets: Any, per_sample_weights: Any) -> tuple[Any, Any, Any]:
+def _flattened(input: Any, offsets: Any, per_sample_weights: object) -> tuple[Any, Any, Any]:
     """Return 1-D indices with offsets; a 2-D input has one bag a row."""
     ndim = len(input.shape)
     if ndim == 2:

@@ -91,7 +91,7 @@ def chosen(self: Array, indices: Array, axis: int, keepdim: bool) -> tuple[Array
     return np.ascontiguousarray(values).reshape(values.shape), indices
 
 
-def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
+def _declare(name: str, reduce: object, arg: object, word: str) -> None:
     """Declare max or min: of all elements and of two tensors, along a dimension, over dimensions, and where."""
     _declare_whole(name, reduce, word)
     _declare_along(name, arg, word)

@@ -16,7 +16,7 @@ from gradsh.ops.create import TORCH, allocate, check_bytes, default_or, finished
 from gradsh.text.fault import fail
 
 
-def _infer_shape(data: Any) -> tuple[int, ...]:
+def _infer_shape(data: object) -> tuple[int, ...]:
     shape: list[int] = []
     while isinstance(data, (list, tuple)):
         shape.append(len(data))
@@ -33,7 +33,7 @@ def _infer_shape(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _flatten(data: Any, shape: tuple[int, ...], dim: int, out: list[Any]) -> None:
+def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[Any]) -> None:
     """Append the numbers of a nested sequence to `out`; refuses one that is not rectangular."""
     if dim == len(shape):
         if isinstance(data, (Tensor, np.ndarray, np.generic)):
@@ -64,7 +64,7 @@ def _flatten(data: Any, shape: tuple[int, ...], dim: int, out: list[Any]) -> Non
         _flatten(one, shape, dim + 1, out)
 
 
-def _not_number(data: Any, whole: bool) -> Exception:
+def _not_number(data: object, whole: bool) -> Exception:
     name = type(data).__name__
     if isinstance(data, (list, tuple)) and whole:
         return fail("type", f"{name!r} object cannot be interpreted as an integer", TypeError)
@@ -85,7 +85,7 @@ def _scalar_dtype(numbers: list[Any], default: NumpyDType) -> NumpyDType:
     return np.dtype(np.bool_) if all(kind is bool for kind in kinds) else np.dtype(np.int64)
 
 
-def to_array(data: Any, dtype: NumpyDType | None, copy: bool = True) -> Array:
+def to_array(data: object, dtype: NumpyDType | None, copy: bool = True) -> Array:
     """Return the array of a number, nested sequence, numpy array or tensor, inferring the dtype where None."""
     if isinstance(data, Tensor) or hasattr(data, "__array__"):
         array = data.array if isinstance(data, Tensor) else np.asarray(data)
@@ -114,7 +114,7 @@ def to_array(data: Any, dtype: NumpyDType | None, copy: bool = True) -> Array:
         raise fail("value", message, RuntimeError) from None
 
 
-def _nested_dtype(data: Any) -> NumpyDType | None:
+def _nested_dtype(data: object) -> NumpyDType | None:
     """Return the dtype of a sequence that holds tensors or arrays (their common one), else None."""
     found = None
     stack = [data]
@@ -135,7 +135,7 @@ def _nested_dtype(data: Any) -> NumpyDType | None:
     return found if tensors else None
 
 
-def _tensor(data: Any, dtype: NumpyDType | None, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
+def _tensor(data: object, dtype: NumpyDType | None, device: object, requires_grad: bool, pin_memory: bool) -> Tensor:
     if isinstance(data, deque):
         data = list(data)
     del pin_memory
@@ -154,7 +154,7 @@ tensor = composite(
 )
 
 
-def _as_tensor(data: Array, dtype: Any, device: Any) -> Tensor:
+def _as_tensor(data: Array, dtype: Any, device: object) -> Tensor:
     check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else to_dtype(data, dtype)
@@ -165,7 +165,7 @@ composite(
     "as_tensor(data: any?, dtype: dtype? = None, device: any? = None)",
     "The tensor itself, or a tensor over an array's memory, or one from numbers.", _as_tensor, TORCH,
 )
-def _asarray(obj: Any, dtype: Any, device: Any, copy: Any, requires_grad: bool | None) -> Tensor:
+def _asarray(obj: Any, dtype: object, device: object, copy: object, requires_grad: bool | None) -> Tensor:
     found = _as_tensor(obj, dtype, device)
     if copy and (found is obj or not isinstance(obj, Tensor)):
         found = find("clone")(found)
@@ -215,7 +215,7 @@ def _legacy(name: str, own: str, spaces: tuple[str, ...], dtype_of: Any) -> None
 
     kind = "this" if own else "the default"
     composite(f"{name}({own}data: data, *, device: any? = None)", f"A tensor of {kind} dtype from data.", from_data, spaces)
-    def empty(*given: Any) -> Tensor:
+    def empty(*given: object) -> Tensor:
         return of_size(*given[:-1], (0,), None)
 
     composite(f"{name}({own}*, device: any? = None)", f"An empty tensor of {kind} dtype.", empty, spaces)

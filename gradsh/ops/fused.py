@@ -22,7 +22,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _CLASSES = np.dtype(np.int64)
 
 
-def _plain(*operands: Any) -> Ambient | None:
+def _plain(*operands: object) -> Ambient | None:
     """Return the ambient value if graphs are recorded in it and nothing looks at saved tensors; None otherwise."""
     ambient = current()
     plain = ambient.grad_enabled and not ambient.saved_hooks and all(isinstance(one, Tensor) for one in operands)

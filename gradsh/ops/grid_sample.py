@@ -197,7 +197,7 @@ def _records(dims: int) -> Operation:
     node = f"GridSampler{dims}DBackward"
 
     def second(
-        grads: Any, grad_output: Any, input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+        grads: Any, grad_output: object, input: object, grid: object, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Any:
         given = [find("zeros_like")(like) if one is None else one for one, like in zip(grads, (input, grid), strict=True)]
         return twice(*given, grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
@@ -227,14 +227,14 @@ def _records(dims: int) -> Operation:
 _SAMPLERS = {dims: _records(dims) for dims in (2, 3)}
 
 
-def _grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+def _grid_sampler(input: Any, grid: object, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     return _SAMPLERS[3 if input.dim() == 5 else 2](input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 grid_sampler = composite(f"grid_sampler(input, grid, {_OPTIONS})", "Pixels of images at the places of a grid.", _grid_sampler, ("torch",))
 
 
-def _grid_sample(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool | None) -> Any:
+def _grid_sample(input: object, grid: object, mode: str, padding_mode: str, align_corners: bool | None) -> Any:
     for what, given, known in (("mode", mode, MODES), ("padding_mode", padding_mode, PADDINGS)):
         if given not in known:
             listed = "'bilinear', 'nearest' or 'bicubic'" if known is MODES else "'zeros', 'border', or 'reflection'"

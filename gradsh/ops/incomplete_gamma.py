@@ -76,7 +76,7 @@ def _density(self: ArrayOrTensor, other: ArrayOrTensor) -> ArrayOrTensor:
 
 
 def _declare(name: str, shown: str, doc: str, which: int, sign: int) -> None:
-    def by_first(grad: Any) -> Any:
+    def by_first(grad: object) -> Any:
         del grad
         raise fail("other", f"the derivative for '{name}: input' is not implemented.", NotImplementedError)
 

@@ -28,7 +28,7 @@ from gradsh.text.fault import fail
 # --- index tensors ----------------------------------------------------------------------------------------------
 
 
-def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
+def _numpy_index(self: Array, indices: Sequence[object]) -> tuple[Any, ...]:
     """Return numpy's index for PyTorch's list of index tensors, after PyTorch's checks."""
     place = 0
     found: list[Any] = []
@@ -58,7 +58,7 @@ def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _too_many(self: Array, indices: Sequence[Any]) -> Exception:
+def _too_many(self: Array, indices: Sequence[object]) -> Exception:
     return fail("index", f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})", IndexError)
 
 
@@ -72,7 +72,7 @@ def _check_mask(self: Array, mask: Array, place: int, number: int) -> None:
             raise fail("index", message, IndexError, number=number)
 
 
-def _index(self: Array, indices: Sequence[Any]) -> Array:
+def _index(self: Array, indices: Sequence[object]) -> Array:
     where = _numpy_index(self, indices)
     try:
         found = np.array(self[where], order="C")
@@ -114,7 +114,7 @@ index = op(
 )
 
 
-def _index_put(self: Array, indices: Sequence[Any], values: Array, accumulate: bool, in_place: bool = False) -> Array:
+def _index_put(self: Array, indices: Sequence[object], values: Array, accumulate: bool, in_place: bool = False) -> Array:
     array = np.asarray(values)
     if len(indices) > self.ndim:
         raise _too_many(self, indices)
@@ -149,7 +149,7 @@ def _index_put(self: Array, indices: Sequence[Any], values: Array, accumulate: b
     return written
 
 
-def _put_failure(self: Array, where: tuple[Any, ...], values: Array) -> Exception:
+def _put_failure(self: Array, where: tuple[object, ...], values: Array) -> Exception:
     shape = shape_of(self, where)
     message = (
         f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
@@ -221,7 +221,7 @@ def _slice_at(tensor: Tensor, dim: int, cut: slice, skip: bool) -> Tensor:
     return run_record(slice_.records[0], [tensor, dim, start, end, step])
 
 
-def _as_tuple(key: Any) -> tuple[Any, ...]:
+def _as_tuple(key: object) -> tuple[Any, ...]:
     if isinstance(key, tuple):
         return key
     if isinstance(key, list) and len(key) < 32 and any(
@@ -231,7 +231,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
     return (key,)
 
 
-def _index_tensor(one: Any) -> Tensor | None:
+def _index_tensor(one: object) -> Tensor | None:
     """Return an index as a tensor where it is one, a sequence or an array; None for ints, slices and the like."""
     if isinstance(one, Tensor):
         return one
@@ -247,7 +247,7 @@ def _index_tensor(one: Any) -> Tensor | None:
     return None
 
 
-def _specified(key: Sequence[Any]) -> int:
+def _specified(key: Sequence[object]) -> int:
     count = 0
     for one in key:
         if isinstance(one, Tensor):

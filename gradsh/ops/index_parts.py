@@ -238,7 +238,7 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
     return out
 
 
-def _index_fill_value(grad: Any, dim: int, index: Any) -> Any:
+def _index_fill_value(grad: Any, dim: int, index: object) -> Any:
     unique = np.unique(array_of(index))
     part = index_select(grad, dim, beside(grad, unique))
     return np.asarray(part.sum()) if isinstance(part, np.ndarray) else find("sum")(part)
@@ -267,7 +267,7 @@ def _index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: st
 
 
 def _index_reduce_backward(
-    grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any
+    grad: object, self: object, dim: int, index: object, source: object, reduce: str, include_self: bool, result: object
 ) -> tuple[Any, Any]:
     way = Along(index_select, index_add, index_reduce, index_fill)
     return reduce_gradients(way, grad, self, dim, index, source, reduce, include_self, result)

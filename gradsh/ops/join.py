@@ -197,13 +197,13 @@ def _filled(grads: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any
     return [zeros(shape) if grad is None else grad for grad, shape in zip(grads, shapes, strict=True)]
 
 
-def _join_pieces(grads: Sequence[Any], self_sizes: tuple[int, ...], sizes: Sequence[int], dim: int) -> ArrayOrTensor:
+def _join_pieces(grads: Sequence[object], self_sizes: tuple[int, ...], sizes: Sequence[int], dim: int) -> ArrayOrTensor:
     place = wrap_dim(dim, len(self_sizes))
     shapes = [(*self_sizes[:place], size, *self_sizes[place + 1 :]) for size in sizes]
     return cat(_filled(grads, shapes), place)
 
 
-def _split_backward(grads: Sequence[Any], split_size: int, dim: int, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
+def _split_backward(grads: Sequence[object], split_size: int, dim: int, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     extent = self_sizes[wrap_dim(dim, len(self_sizes))]
     count = len(grads)
     return _join_pieces(grads, self_sizes, [split_size] * (count - 1) + [extent - split_size * (count - 1)], dim)
@@ -259,7 +259,7 @@ def _unbind(self: Array, dim: int) -> tuple[Array, ...]:
     return tuple(self[(*place, index, Ellipsis)] for index in range(self.shape[len(place)]))
 
 
-def _unbind_backward(grads: Sequence[Any], dim: int, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
+def _unbind_backward(grads: Sequence[object], dim: int, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     place = wrap_dim(dim, len(self_sizes))
     shape = self_sizes[:place] + self_sizes[place + 1 :]
     return stack(_filled(grads, [shape] * len(grads)), dim)

@@ -38,7 +38,7 @@ def _soft_margin_second(grad: Any, grad_output: Any, self: Any, target: Any, red
     return over(found, array_of(self).size) if reduction == MEAN else found
 
 
-def _soft_margin_factor(grad: Any, grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
+def _soft_margin_factor(grad: object, grad_output: object, self: object, target: object, reduction: int) -> Any:
     if reduction == NONE:
         return soft_margin_loss_backward(grad, self, target, reduction)
     ones = find("ones_like")(grad_output)
@@ -57,7 +57,7 @@ _soft_margin_loss = op(
 )
 
 
-def _soft_margin_function(input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str) -> Tensor:
+def _soft_margin_function(input: Tensor, target: Tensor, size_average: object, reduce: object, reduction: str) -> Tensor:
     no_gradient(target, "target", "soft_margin_loss")
     return _soft_margin_loss(input, target, chosen(size_average, reduce, reduction))
 
@@ -138,7 +138,7 @@ _multi_margin_loss = op(
 
 
 def _multi_margin_function(
-    input: Any, target: Any, p: Any, margin: float, weight: Any, size_average: Any, reduce: Any, reduction: str
+    input: Any, target: Any, p: Any, margin: float, weight: Any, size_average: object, reduce: object, reduction: str
 ) -> Any:
     code = chosen(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -244,7 +244,7 @@ _ctc_loss = op(
 )
 
 
-def _lengths(value: Any, name: str) -> tuple[int, ...]:
+def _lengths(value: object, name: str) -> tuple[int, ...]:
     if isinstance(value, (list, tuple)):
         return tuple(int(n) for n in value)
     lengths = np.atleast_1d(array_of(value))

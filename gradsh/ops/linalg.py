@@ -40,7 +40,7 @@ def _det(A: Array) -> tuple[Array, ...]:
     return np.asarray(result).astype(A.dtype), packed, pivots
 
 
-def _column(value: Any) -> Any:
+def _column(value: object) -> Any:
     return find("unsqueeze")(find("unsqueeze")(value, -1), -1)
 
 
@@ -148,7 +148,7 @@ composite("linalg_inv_ex(A, *, check_errors: bool = False)", "Inverse, and a cod
           lambda A, check_errors: with_info(_inv_ex(A, check_errors), "linalg_inv_ex", "inverse", A), LINALG)
 
 
-def _pinv_array(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def _pinv_array(self: Array, atol: object, rtol: object, hermitian: bool) -> Array:
     check_float(self, "linalg.pinv")
     if self.ndim < 2:
         message = f"linalg.pinv(Float{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of floating types"
@@ -188,7 +188,7 @@ def pinv_backward(grad: ArrayOrTensor, pinv: ArrayOrTensor, A: ArrayOrTensor) ->
     )
 
 
-def _pinv(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+def _pinv(self: Array, atol: object, rtol: object, hermitian: bool) -> Array:
     return _pinv_array(self, atol, rtol, hermitian)
 
 
@@ -206,7 +206,7 @@ composite("pinverse(self, rcond: float = 1e-15)", "Pseudo-inverse.",
 # --- least squares ----------------------------------------------------------------------------------------------
 
 
-def _lstsq(self: Array, b: Array, rcond: Any, driver: Any) -> tuple[Array, ...]:
+def _lstsq(self: Array, b: Array, rcond: Any, driver: object) -> tuple[Array, ...]:
     check_matrix(self, "torch.linalg.lstsq", "input")
     vector = is_vector(self.shape, b.shape)
     other = b[..., None] if vector else b
@@ -226,11 +226,11 @@ def _lstsq(self: Array, b: Array, rcond: Any, driver: Any) -> tuple[Array, ...]:
     return (solution[..., 0] if vector else column_major(solution)).astype(self.dtype), residuals
 
 
-def _lstsq_grad(grad0: Any, grad1: Any, self: Any, b: Any, solution: Any) -> tuple[Any, Any]:
+def _lstsq_grad(grad0: Any, grad1: Any, self: Any, b: Any, solution: object) -> tuple[Any, Any]:
     vector = is_vector(tuple(self.shape), tuple(b.shape))
     unsqueeze, squeeze = find("unsqueeze"), find("squeeze")
 
-    def matrix(value: Any) -> Any:
+    def matrix(value: object) -> Any:
         return unsqueeze(value, -1) if vector else value
 
     grad_a = grad_b = None
@@ -255,7 +255,7 @@ _linalg_lstsq: Any = op(
 )
 
 
-def _lstsq_named(self: Any, b: Any, rcond: float | None, driver: str | None) -> Any:
+def _lstsq_named(self: object, b: object, rcond: float | None, driver: str | None) -> Any:
     from gradsh.engine.values.named_result import named_result
 
     solution, residuals = _linalg_lstsq(self, b, rcond, driver)

@@ -29,7 +29,7 @@ LINALG = ("linalg",)
 BOTH = ("torch", "Tensor")
 
 
-def with_info(result: Any, name: str, field: str, A: Any) -> Any:
+def with_info(result: object, name: str, field: str, A: object) -> Any:
     """Return a result together with LAPACK's code for each matrix, 0 for success."""
     from gradsh.engine.values.named_result import named_result
 

@@ -32,7 +32,7 @@ F = ("F",)
 LEGACY = "size_average: any? = None, reduce: any? = None, reduction: str = 'mean'"
 
 
-def _divided(value: ArrayOrTensor, reduction: int, elements: int, written: int = 0, weight: Any = None) -> Any:
+def _divided(value: ArrayOrTensor, reduction: int, elements: int, written: int = 0, weight: object = None) -> Any:
     """Weight a gradient and divide it for the mean, as PyTorch does in place; `written`: how often it has written to it before."""
     if weight is not None:
         value = value * weight
@@ -91,7 +91,7 @@ def _weighted(errors: Any, weight: Any, input: Any, reduction: str, over_weights
 
 
 def _mse_function(
-    input: Tensor, target: Tensor, size_average: bool | None, reduce: Any, reduction: str, weight: Any
+    input: Tensor, target: Tensor, size_average: bool | None, reduce: object, reduction: str, weight: object
 ) -> Tensor:
     warn_sizes(input, target)
     reduction = named(size_average, reduce, reduction)
@@ -116,7 +116,7 @@ def _l1(left: Tensor, right: Tensor, reduction: int) -> Tensor:
     return reduced(find("abs")(left - right), reduction)
 
 
-def _l1_function(input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str, weight: Any) -> Tensor:
+def _l1_function(input: Tensor, target: Tensor, size_average: Any, reduce: object, reduction: str, weight: object) -> Tensor:
     warn_sizes(input, target)
     reduction = named(size_average, reduce, reduction)
     left, right = broadcast_pair(input, target)
@@ -151,7 +151,7 @@ def _smooth_l1_backward(grad_output: Array, self: Array, target: Array, reductio
 
 
 def _smooth_l1_second(
-    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: Any, reduction: int, beta: float
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: object, reduction: int, beta: float
 ) -> Any:
     within = abs(self - target) < beta
     return _divided(grad * grad_output * within / beta, reduction, count(self))
@@ -181,7 +181,7 @@ _smooth_l1_loss = op(
 
 
 def _smooth_l1_function(
-    input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str, beta: float
+    input: Tensor, target: Tensor, size_average: object, reduce: object, reduction: str, beta: float
 ) -> Tensor:
     warn_sizes(input, target)
     code = chosen(size_average, reduce, reduction)
@@ -215,13 +215,13 @@ def _huber_backward(grad_output: Array, self: Array, target: Array, reduction: i
 
 
 def _huber_second(
-    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: Any, reduction: int, delta: float
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: object, reduction: int, delta: float
 ) -> Any:
     within = abs(self - target) < delta
     return _divided(grad * grad_output * within, reduction, count(self))
 
 
-def _second_grad_output(first: Any, grad: Any, grad_output: Any, reduction: int) -> Any:
+def _second_grad_output(first: Any, grad: object, grad_output: object, reduction: int) -> Any:
     """Return the gradient of the gradient's factor: `first` computes the loss's gradient for a given one."""
     if reduction == NONE:
         return first(grad)
@@ -289,12 +289,12 @@ def _bce_backward(grad_output: Array, self: Array, target: Array, weight: Array 
 
 
 def _bce_target(
-    grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: Any, reduction: int
+    grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: object, reduction: int
 ) -> ArrayOrTensor:
     return _divided(-find("logit")(self) * grad, reduction, count(target), 2, weight)
 
 
-def _bce_second(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+def _bce_second(grad: Any, grad_output: Any, self: Any, target: object, weight: object, reduction: int) -> Any:
     """Return the derivative of the gradient by the input; the product self (1 - self) is kept from 0 by 1e-12."""
     inner = self * self - self
     slope = grad * grad_output * (self * self - 2 * self * target + target)
@@ -303,7 +303,7 @@ def _bce_second(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any
     return over(slope, count(self)) if reduction == MEAN else slope
 
 
-def _bce_second_target(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+def _bce_second_target(grad: Any, grad_output: Any, self: Any, target: Any, weight: object, reduction: int) -> Any:
     slope = -grad * grad_output / find("clamp_min")((1 - self) * self, 1e-12)
     return _divided(slope, reduction, count(target), 1, weight)
 
@@ -331,7 +331,7 @@ _binary_cross_entropy = op(
 
 
 def _bce_function(
-    input: Tensor, target: Tensor, weight: Tensor | None, size_average: Any, reduce: Any, reduction: str
+    input: Tensor, target: Tensor, weight: Tensor | None, size_average: object, reduce: object, reduction: str
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if tuple(target.shape) != tuple(input.shape):
@@ -353,7 +353,7 @@ binary_cross_entropy = composite(
 )
 
 
-def _bce_logits(self: Array, target: Array, weight: Any, pos_weight: Array | None, reduction: int) -> Array:
+def _bce_logits(self: Array, target: Array, weight: object, pos_weight: Array | None, reduction: int) -> Array:
     """Return the loss in the target's dtype: PyTorch computes it in place of 1 - target."""
     if target.dtype.kind != "f":
         given, wanted = of_numpy(self.dtype).title, of_numpy(target.dtype).title
@@ -366,7 +366,7 @@ def _bce_logits(self: Array, target: Array, weight: Any, pos_weight: Array | Non
 
 
 def _bce_logits_backward(
-    grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: Any, pos_weight: ArrayOrTensor | None,
+    grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: object, pos_weight: ArrayOrTensor | None,
     reduction: int,
 ) -> ArrayOrTensor:
     """Return the gradient by the input, as operations: a pass under create_graph differentiates them."""
@@ -382,7 +382,7 @@ def _bce_logits_backward(
 
 
 def _bce_logits_target(
-    grad: ArrayOrTensor, self: Any, target: ArrayOrTensor, weight: Any, pos_weight: Any, reduction: int
+    grad: ArrayOrTensor, self: Any, target: ArrayOrTensor, weight: object, pos_weight: object, reduction: int
 ) -> ArrayOrTensor:
     log_sigmoid = find("log_sigmoid_forward")
     logarithms = -self if pos_weight is None else log_sigmoid(-self) - log_sigmoid(self) * pos_weight
@@ -399,7 +399,7 @@ _binary_cross_entropy_with_logits = op(
 
 
 def _bce_logits_function(
-    input: Tensor, target: Tensor, weight: Any, size_average: Any, reduce: Any, reduction: str,
+    input: Tensor, target: Tensor, weight: Any, size_average: object, reduce: object, reduction: str,
     pos_weight: Tensor | None,
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)

@@ -17,7 +17,7 @@ from gradsh.text.fault import fail
 _EPSILON = 1e-12
 
 
-def _kl_div(input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str, log_target: bool) -> Tensor:
+def _kl_div(input: Tensor, target: Tensor, size_average: Any, reduce: object, reduction: str, log_target: bool) -> Tensor:
     if size_average is None and reduce is None and reduction == "mean":
         current().warning(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
@@ -44,7 +44,7 @@ kl_div = composite(
 
 
 def _poisson(
-    input: Tensor, target: Tensor, log_input: bool, full: bool, size_average: Any, eps: float, reduce: Any,
+    input: Tensor, target: Tensor, log_input: bool, full: bool, size_average: object, eps: float, reduce: object,
     reduction: str,
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)
@@ -97,7 +97,7 @@ gaussian_nll_loss = composite(
 )
 
 
-def _hinge(input: Tensor, target: Tensor, margin: float, size_average: Any, reduce: Any, reduction: str) -> Tensor:
+def _hinge(input: Tensor, target: Tensor, margin: float, size_average: object, reduce: object, reduction: str) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     where, ne = find("where"), find("ne")
     zeros = find("zeros_like")(input)
@@ -112,7 +112,7 @@ hinge_embedding_loss = composite(
 
 
 def _ranking(
-    input1: Any, input2: Any, target: Any, margin: float, size_average: Any, reduce: Any, reduction: str
+    input1: Any, input2: Any, target: Any, margin: float, size_average: object, reduce: object, reduction: str
 ) -> Any:
     code = chosen(size_average, reduce, reduction)
     if not len(input1.shape) == len(input2.shape) == len(target.shape):
@@ -147,7 +147,7 @@ def _check_margin(margin: float) -> None:
 
 def _triplet(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
-    size_average: Any, reduce: Any, reduction: str,
+    size_average: object, reduce: object, reduction: str,
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     _check_margin(margin)
@@ -187,7 +187,7 @@ triplet_margin_with_distance_loss = composite(
 
 
 def _cosine_embedding(
-    input1: Any, input2: Any, target: Any, margin: float, size_average: Any, reduce: Any, reduction: str
+    input1: Any, input2: Any, target: Any, margin: float, size_average: object, reduce: object, reduction: str
 ) -> Any:
     code = chosen(size_average, reduce, reduction)
     ndim = len(target.shape)
@@ -215,7 +215,7 @@ cosine_embedding_loss = composite(
 )
 
 
-def _multilabel_soft(input: Any, target: Any, weight: Any, size_average: Any, reduce: Any, reduction: str) -> Any:
+def _multilabel_soft(input: Any, target: Any, weight: Any, size_average: Any, reduce: object, reduction: str) -> Any:
     reduction = named(size_average, reduce, reduction)
     log_sigmoid = find("log_sigmoid_forward")
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))

@@ -366,12 +366,12 @@ matmul = composite(
 
 
 @implements("matmul")
-def _operator(self: Tensor, other: Any) -> Any:
+def _operator(self: Tensor, other: object) -> Any:
     return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 @implements("matmul", reflected=True)
-def _reflected(self: Tensor, other: Any) -> Any:
+def _reflected(self: Tensor, other: object) -> Any:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 

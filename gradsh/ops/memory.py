@@ -1,6 +1,5 @@
 """`set_`: giving a tensor other memory, in place."""
 
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from gradsh.text.fault import fail
 _CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
 
 
-def _memory(self: Array, source: Any) -> Array:
+def _memory(self: Array, source: object) -> Array:
     """Return all memory of a tensor or a storage as elements of the dtype of `self`."""
     if not isinstance(source, (Tensor, UntypedStorage)):
         raise fail("type", f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}", TypeError)
@@ -25,12 +24,12 @@ def _memory(self: Array, source: Any) -> Array:
     return storage.elements().view(self.dtype)
 
 
-def _set(self: Array, source: Any) -> Array:
+def _set(self: Array, source: object) -> Array:
     memory = _memory(self, source)
     return source.array if isinstance(source, Tensor) else memory
 
 
-def _set_part(self: Array, source: Any, storage_offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+def _set_part(self: Array, source: object, storage_offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Array:
     if storage_offset < 0:
         raise fail("value", f"Tensor: invalid storage offset {storage_offset}", RuntimeError)
     memory = _memory(self, source)

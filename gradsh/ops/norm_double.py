@@ -32,7 +32,7 @@ class _Normal:
         inner = times(value, self.size) - _sum(value, self.dims) - rest
         return over(self.inverse * inner, self.size)
 
-    def by_input(self, first: Any, second: Array) -> Any:
+    def by_input(self, first: object, second: Array) -> Any:
         """Return the derivative by the input of the sum of first * h(second)."""
         inverse, dims, size = self.inverse, self.dims, self.size
         cube = inverse * inverse * inverse
@@ -46,7 +46,7 @@ class _Normal:
 
 
 def batch_norm_double(
-    grads: Any, grad_out: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
+    grads: Any, grad_out: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: object,
     save_invstd: Any, train: bool, eps: float,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by (input, weight, grad_out) of batch norm's gradient."""
@@ -56,7 +56,7 @@ def batch_norm_double(
     dims = (0, *range(2, len(shape)))
     row = (1, shape[1], *(1,) * (len(shape) - 2))
 
-    def along(value: Any) -> Any:
+    def along(value: object) -> Any:
         return None if value is None else view(value, row)
 
     if train:
@@ -93,7 +93,7 @@ def _total(terms: list[Array]) -> Any:
 
 
 def layer_norm_double(
-    grads: Any, grad_out: Any, input: Any, normalized_shape: Any, mean: Any, rstd: Any, weight: Any
+    grads: Any, grad_out: Any, input: Any, normalized_shape: Any, mean: Any, rstd: Any, weight: object
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by (input, weight, grad_out) of layer norm's gradient."""
     by_input, by_weight, by_bias = grads
@@ -164,7 +164,7 @@ def _row(value: Tensor, dims: tuple[int, ...], place: int) -> Tensor:
 
 
 def _group_input(
-    x: Any, rows: Any, dotted: Any, total: Any, centre: Any, inverse: Any, cube: Any, weight: Any
+    x: Any, rows: Any, dotted: Any, total: Any, centre: object, inverse: object, cube: object, weight: Any
 ) -> Any:
     """Return the gradient by the input of groups."""
     _, group, width, area = x.shape

@@ -309,7 +309,7 @@ group_norm = composite(
 
 
 def _instance_norm(
-    input: Tensor, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: float,
+    input: Tensor, running_mean: object, running_var: object, weight: object, bias: object, use_input_stats: bool, momentum: float,
     eps: float,
 ) -> Tensor:
     shape = tuple(input.shape)

@@ -95,7 +95,7 @@ _cdist_backward = op(
 )
 
 
-def _cdist_grad_2(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
+def _cdist_grad_2(grad: Any, x1: Any, x2: Any, p: float, result: object) -> Any:
     contiguous = find("contiguous")
     if isinstance(grad, np.ndarray):
         return _cdist_backward_array(turned(grad), x2, x1, p, turned(result))

@@ -111,7 +111,7 @@ def _promoted(self: Any, exponent: Any) -> ArrayOrTensor:
     return self if dtype == self.array.dtype else find("to")(self, of_numpy(dtype))
 
 
-def number_gradient(grad: Any, self: float, exponent: Any, result: Any) -> Any:
+def number_gradient(grad: Any, self: float, exponent: Any, result: object) -> Any:
     """Return the gradient with respect to the exponent of a number's power."""
     if self == 0:
         return grad * where(exponent >= 0, 0.0, times(result, -np.inf))
@@ -142,7 +142,7 @@ def _double(value: Any) -> Any:
     return find("to")(value, float64) if isinstance(value, Tensor) else float(value)
 
 
-def _float_power_(self: Tensor, exponent: Any) -> Any:
+def _float_power_(self: Tensor, exponent: object) -> Any:
     if self.array.dtype != np.float64:
         title = of_numpy(self.array.dtype).title
         message = f"the base given to float_power_ has dtype {title} but the operation's result requires dtype Double"

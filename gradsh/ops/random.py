@@ -28,7 +28,7 @@ class Generator:
     __script_silent__ = True
     __script_attributes__ = frozenset({"manual_seed", "seed", "initial_seed", "get_state", "set_state", "device", "clone_state"})
 
-    def __init__(self, device: Any = None) -> None:
+    def __init__(self, device: object = None) -> None:
         check_device(device)
         self._stream: streams.Generator | None = streams.Generator()
 
@@ -293,8 +293,8 @@ _random_factory(
 )
 
 
-def _like(name: str, doc: str, fill: Callable[..., Any], lead: str = "") -> None:
-    def body(input: Tensor, *rest: Any) -> Tensor:
+def _like(name: str, doc: str, fill: Callable[..., object], lead: str = "") -> None:
+    def body(input: Tensor, *rest: object) -> Tensor:
         *arguments, generator, dtype, _layout, device, requires_grad, memory_format = rest
         check_device(device)
         made = finished(alike(array_of(input), dtype, memory_format), False)
@@ -333,19 +333,19 @@ def _check_std(std: Array) -> None:
         raise fail("value", "normal expects all elements of std >= 0.0", RuntimeError)
 
 
-def _normal_both(mean: Array, std: Array, generator: Any) -> Array:
+def _normal_both(mean: Array, std: Array, generator: object) -> Array:
     _check_std(std)
     shape = np.broadcast_shapes(mean.shape, std.shape)
     return _standard(shape, mean.dtype, generator) * std + mean
 
 
-def _normal_mean(mean: Array, std: float, generator: Any) -> Array:
+def _normal_mean(mean: Array, std: float, generator: object) -> Array:
     if std < 0:
         raise fail("value", f"normal expects std >= 0.0, but found std {std:g}", RuntimeError)
     return np.asarray(_standard(mean.shape, mean.dtype, generator) * mean.dtype.type(std) + mean)
 
 
-def _normal_std(mean: float, std: Array, generator: Any) -> Array:
+def _normal_std(mean: float, std: Array, generator: object) -> Array:
     _check_std(std)
     return np.asarray(_standard(std.shape, std.dtype, generator) * std + std.dtype.type(mean))
 

@@ -159,12 +159,12 @@ def mean_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     return np.true_divide(sum_over(self, axes, keepdim), self.dtype.type(count))
 
 
-def _mean(self: Array, dtype: Any) -> Array:
+def _mean(self: Array, dtype: object) -> Array:
     wide = require_float(self, dtype, "mean")
     return np.true_divide(add_reduce(wide, axis=None), wide.dtype.type(wide.size))
 
 
-def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: object) -> Array:
     return mean_over(require_float(self, dtype, "mean"), wrap_dims(dim, self.ndim), keepdim)
 
 
@@ -213,7 +213,7 @@ def _truth(self: Array, axes: tuple[int, ...], keepdim: bool, function: Any) -> 
     return found.astype(np.uint8) if self.dtype == np.uint8 else found
 
 
-def _declare_truth(name: str, function: Any, doc: str) -> None:
+def _declare_truth(name: str, function: object, doc: str) -> None:
     def over_dims(self: Array, dim: Dims, keepdim: bool) -> Array | bool:
         return _truth(self, wrap_dims(dim, self.ndim), keepdim, function)
 

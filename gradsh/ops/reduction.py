@@ -25,12 +25,12 @@ def number(reduction: str) -> int:
     return found
 
 
-def chosen(size_average: Any, reduce: Any, reduction: str) -> int:
+def chosen(size_average: Any, reduce: object, reduction: str) -> int:
     """Return the number of a reduction, which the old flags `size_average` and `reduce` overrule."""
     return number(named(size_average, reduce, reduction))
 
 
-def named(size_average: bool | None, reduce: Any, reduction: str) -> str:
+def named(size_average: bool | None, reduce: object, reduction: str) -> str:
     """Return the name of a reduction, which the old flags `size_average` and `reduce` overrule."""
     if size_average is None and reduce is None:
         return reduction

@@ -51,14 +51,14 @@ def _records(name: str, node: str, mode: str, dims: int) -> Operation:
     def split(values: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
         return (values[0], values[1:]) if corners else (False, values)
 
-    def kernel(self: Array, output_size: tuple[int, ...], *values: Any) -> Array:
+    def kernel(self: Array, output_size: tuple[int, ...], *values: object) -> Array:
         _check_sizes(self, output_size, dims)
         if self.dtype.kind in ("bi" if mode != "linear" or dims == 2 else "biu") and not mode.endswith("_aa"):
             raise unsupported(_kernel_of(mode, dims), self)
         return interpolated(self, output_size, mode, *split(values))
 
     def backward_kernel(
-        grad_output: Array, output_size: tuple[int, ...], input_size: tuple[int, ...], *values: Any
+        grad_output: Array, output_size: tuple[int, ...], input_size: tuple[int, ...], *values: object
     ) -> Array:
         return spread_back(grad_output, tuple(input_size), mode, *split(values))
 
@@ -126,7 +126,7 @@ def _target(
 
 def _interpolate(
     input: Tensor, size: int | None, scale_factor: float | None, mode: str, align_corners: bool | None,
-    recompute_scale_factor: Any, antialias: bool,
+    recompute_scale_factor: object, antialias: bool,
 ) -> Tensor:
     ndim = len(input.shape)
     dims = ndim - 2
@@ -169,7 +169,7 @@ interpolate = composite(
 )
 
 
-def _upsample(input: Any, size: Any, scale_factor: Any, mode: str, align_corners: bool | None) -> Any:
+def _upsample(input: object, size: object, scale_factor: object, mode: str, align_corners: bool | None) -> Any:
     current().warning("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 

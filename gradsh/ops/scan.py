@@ -181,7 +181,7 @@ def _logcumsumexp(self: Array, dim: int) -> Array:
     return accumulate(row_major(self), axis=axis)
 
 
-def _logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+def _logcumsumexp_grad(grad: Any, self: object, result: object, dim: int) -> Any:
     """Work with the logarithms of the positive and of the negative gradients, which cannot overflow."""
     shape = tuple(grad.shape)
     if not shape or 0 in shape:
@@ -206,7 +206,7 @@ logcumsumexp = op(
 # --- differences and trapezoids ---------------------------------------------------------------------------------
 
 
-def _diff(self: Tensor, n: int, dim: int, prepend: Any, append: Any) -> Tensor:
+def _diff(self: Tensor, n: int, dim: int, prepend: object, append: object) -> Tensor:
     if self.ndim == 0:
         message = "diff expects input to be at least one-dimensional"
         raise fail("shape", message, RuntimeError)
@@ -249,13 +249,13 @@ def _widths(y: Tensor, x: Tensor, dim: int, name: str) -> Tensor:
     return right - left
 
 
-def _no_bool(name: str, *values: Any) -> None:
+def _no_bool(name: str, *values: object) -> None:
     if any(array_of(value).dtype == np.bool_ for value in values):
         given = "`x` or `y`" if len(values) > 1 else "`y`"
         raise fail("dtype", f"{name}: received a bool input for {given}, but bool is not supported", RuntimeError)
 
 
-def _trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
+def _trapezoid(y: Any, x: Any, dx: object, dim: int) -> Any:
     axis = wrap_dim(dim, y.ndim)
     if y.shape[axis] == 0:
         return find("zeros")(tuple(n for place, n in enumerate(y.shape) if place != axis), dtype=y.dtype)
@@ -326,7 +326,7 @@ def _by_coordinates(input: Any, axis: int, places: Any, edge_order: int) -> Any:
     gaps = narrow(places, 0, 1, size - 1) - narrow(places, 0, 0, size - 1)
     along = [-1 if one == axis else 1 for one in range(input.ndim)]
 
-    def weighted(start: int, count: int, *weights: Any) -> Any:
+    def weighted(start: int, count: int, *weights: object) -> Any:
         parts = [find("reshape")(one, along) * narrow(input, axis, start + shift, count) for shift, one in enumerate(weights)]
         return sum(parts[1:], parts[0])
 

@@ -168,7 +168,7 @@ op(
 )
 
 
-def _reduced(self: Array, dim: int, index: Array, src: Any, reduce: str) -> Array:
+def _reduced(self: Array, dim: int, index: Array, src: object, reduce: str) -> Array:
     if reduce not in {"add", "multiply"}:
         raise fail("value", "reduce argument must be either add or multiply.", RuntimeError)
     return (_scatter_add if reduce == "add" else _scatter_multiply)(self, dim, index, src)
@@ -231,7 +231,7 @@ def reduce_at(out: Array, where: Array | tuple[Array, ...], values: Array, reduc
     return out
 
 
-def _ones_like(value: Any) -> Any:
+def _ones_like(value: object) -> Any:
     return find("ones_like")(value)
 
 
@@ -240,7 +240,7 @@ def _mask(condition: Array, like: Array) -> Array:
     return condition.astype(like.dtype) if isinstance(condition, np.ndarray) else find("to")(condition, like.dtype)
 
 
-def _equals(a: Any, b: Any) -> Any:
+def _equals(a: object, b: object) -> Any:
     return np.asarray(a == b) if isinstance(a, np.ndarray) else find("eq")(a, b)
 
 
@@ -256,7 +256,7 @@ class Along:
 
 
 def _product_gradients(
-    way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
+    way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: object
 ) -> tuple[Any, Any]:
     where, fill = find("where"), find("masked_fill")
     self_zero, src_zero = _equals(self, 0), _equals(src, 0)
@@ -279,7 +279,7 @@ def _product_gradients(
 
 
 def reduce_gradients(
-    way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+    way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: object
 ) -> tuple[Any, Any]:
     """Return the gradients of scatter_reduce or index_reduce; ties of amax and amin share evenly."""
     if reduce == "sum":
@@ -302,7 +302,7 @@ def reduce_gradients(
 
 
 def _scatter_reduce_backward(
-    grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+    grad: object, self: object, dim: int, index: object, src: object, reduce: str, include_self: bool, result: object
 ) -> tuple[Any, Any]:
     way = Along(gather, scatter_add, scatter_reduce, scatter)
     return reduce_gradients(way, grad, self, dim, index, src, reduce, include_self, result)

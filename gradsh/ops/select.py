@@ -42,7 +42,7 @@ where: Operation = op(
 )
 
 
-def _all_true(condition: Any) -> Any:
+def _all_true(condition: object) -> Any:
     return find("nonzero")(condition, as_tuple=True)
 
 

@@ -203,7 +203,7 @@ composite(
 )
 
 
-def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size: Any) -> Tensor:
+def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size: object) -> Tensor:
     source = _flatten(self, 0, -1) if dim is None else self
     place = wrap_dim(dim or 0, source.ndim)
     if isinstance(repeats, int):
@@ -378,7 +378,7 @@ def _block_diag(tensors: Sequence[Array]) -> Array:
     return whole
 
 
-def _block_diag_backward(grad: Any, tensors_sizes: Sequence[tuple[int, ...]]) -> list[Any]:
+def _block_diag_backward(grad: object, tensors_sizes: Sequence[tuple[int, ...]]) -> list[Any]:
     found, row, column = [], 0, 0
     for size in tensors_sizes:
         height, width = ((1, 1), (1, size[0] if size else 1), size)[len(size)] if len(size) < 2 else size

@@ -68,7 +68,7 @@ def log_softmax_array(self: Array, dim: int) -> Array:
 # --- derivatives, which are operations of their own -------------------------------------------------------------
 
 
-def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Array:
+def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: object) -> Array:
     if output.ndim == 0 or output.size == 0:
         product = grad_output * output
         return np.asarray(product - output * product)
@@ -81,13 +81,13 @@ def _softmax_slope(grad: Array, output: Array, axis: int) -> Array:
     return product
 
 
-def _sum_kept(value: Any, dim: int) -> Any:
+def _sum_kept(value: object, dim: int) -> Any:
     if isinstance(value, PLAIN):
         return add_reduce(value, axis=wrap_dim(dim, value.ndim), keepdims=True) if value.ndim else value
     return find("sum")(value, (dim,), True)
 
 
-def _softmax_twice(grad: Any, grad_output: Any, output: Any, dim: int) -> Any:
+def _softmax_twice(grad: Any, grad_output: Any, output: object, dim: int) -> Any:
     weighted = _sum_kept(grad_output * output, dim)
     return grad_output * grad - weighted * grad - grad_output * _sum_kept(output * grad, dim)
 
@@ -102,7 +102,7 @@ softmax_backward: Any = op(
 )
 
 
-def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Array:
+def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: object) -> Array:
     if output.ndim == 0 or output.size == 0:
         return np.asarray(grad_output - np.exp(output) * grad_output)
     return _by_entries(_log_softmax_slope, wrap_dim(dim, output.ndim), grad_output, output)
@@ -166,7 +166,7 @@ def _with_dtype(operation: Any) -> Any:
     return body
 
 
-def _positional(operation: Any) -> Any:
+def _positional(operation: object) -> Any:
     body = _with_dtype(operation)
     return lambda self, dim, dtype: body(self, dim, 3, dtype)
 
@@ -178,7 +178,7 @@ for _operation in (softmax, log_softmax):
     composite(f"F_{_name}(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? = None)", _doc, _with_dtype(_operation), ("F",))
 
 
-def _softmin(self: Any, dim: int | None, _stacklevel: int, dtype: Any) -> Any:
+def _softmin(self: Any, dim: int | None, _stacklevel: int, dtype: object) -> Any:
     if dim is None:
         dim = implicit_dim("softmin", len(self.shape))
     return softmax(-self, dim, dtype=dtype) if dtype is not None else softmax(-self, dim)

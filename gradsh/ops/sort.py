@@ -278,7 +278,7 @@ op(
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _quantile_checks(self: Tensor, q: Any, interpolation: str) -> None:
+def _quantile_checks(self: Tensor, q: object, interpolation: str) -> None:
     array, levels = array_of(self), array_of(q)
     if array.size == 0:
         raise fail("shape", "quantile() input tensor must be non-empty", RuntimeError)

@@ -82,7 +82,7 @@ def var_backward(grad: Any, self: Any, dim: Dims, correction: int | None, keepdi
     return times(grad, factor) * (self - (mean(self) if whole else mean(self, dim, True)))
 
 
-def _without_freedom(grad: Any, self: Any) -> Any:
+def _without_freedom(grad: Any, self: object) -> Any:
     """Return what PyTorch gives where nothing is left to divide by: nan at the mean, infinity elsewhere."""
     array = array_of(self)
     slope = np.where(array == mean_over(array, tuple(range(array.ndim)), True), np.nan, np.inf)
@@ -126,7 +126,7 @@ def _std_mean_grad(
 # --- records ----------------------------------------------------------------------------------------------------
 
 
-def _declare(name: str, node: str, doc: str, forward: Any, grads: dict[Any, Any]) -> None:
+def _declare(name: str, node: str, doc: str, forward: object, grads: dict[Any, Any]) -> None:
     """Declare the three overloads: dim and unbiased; dim and correction; unbiased alone."""
 
     def by_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor | tuple[Tensor, ...]:
@@ -185,7 +185,7 @@ def _weights(fweights: Any, aweights: Any, observations: int) -> Any:
     return weights
 
 
-def _cov(self: Tensor, correction: int, fweights: Any, aweights: Any) -> Tensor:
+def _cov(self: Tensor, correction: int, fweights: object, aweights: object) -> Tensor:
     if self.ndim > 2:
         message = f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
         raise fail("shape", message, RuntimeError)

@@ -39,7 +39,7 @@ class TensorType:
         size = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
         return make(allocate(tuple(size), dtype))
 
-    def __instancecheck__(self, value: Any) -> bool:
+    def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype is self.tensor_dtype
 
     def __repr__(self) -> str:
@@ -60,7 +60,7 @@ class CudaTensorType(TensorType):
             raise fail("value", text, TypeError, device="cuda", way=CUDA_WAY)
         return super().__call__(*args)
 
-    def __instancecheck__(self, value: Any) -> bool:
+    def __instancecheck__(self, value: object) -> bool:
         return current().flags.get("cuda") == "ignore" and super().__instancecheck__(value)
 
     def __repr__(self) -> str:

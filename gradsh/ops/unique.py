@@ -54,7 +54,7 @@ def _picked(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     return picked[0] if len(picked) == 1 else picked
 
 
-def _unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+def _unique(self: object, sorted: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     found = _unique2(self, True, True, True) if dim is None else unique_dim(self, dim)
     return _picked(found, return_inverse, return_counts)
 

@@ -73,7 +73,7 @@ def _extents(
 
 
 def _unpool(
-    dims: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+    dims: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: object
 ) -> Any:
     name = f"max_unpool{dims}d"
     kernel = numbers(kernel_size, dims, name, "kernel_size")

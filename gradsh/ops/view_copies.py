@@ -29,7 +29,7 @@ _VIEWS = (
 )
 
 
-def _own(found: Any) -> Any:
+def _own(found: object) -> Any:
     return [np.array(one, order="C") for one in found] if isinstance(found, tuple) else np.array(found, order="C")
 
 
@@ -61,7 +61,7 @@ op(
 def _replaced(part: Callable[..., Array]) -> Callable[..., Array]:
     """Make the kernel of a scatter over a view: a copy of `self` with `src` written into the part."""
 
-    def kernel(self: Array, src: Array, *where: Any) -> Array:
+    def kernel(self: Array, src: Array, *where: object) -> Array:
         whole = _same_place(self)
         place = part(whole, *where)
         if place.shape != src.shape:
@@ -133,14 +133,14 @@ diagonal_scatter: Operation = op(
 )
 
 
-def _strided_scatter(self: Array, src: Array, size: Any, stride: Any, storage_offset: int | None) -> Array:
+def _strided_scatter(self: Array, src: Array, size: object, stride: object, storage_offset: int | None) -> Array:
     whole = np.array(self, order="C")
     as_strided.records[0].forward(whole, size, stride, storage_offset)[...] = src
     return whole
 
 
 @writes(1)
-def _strided_self(grad: Any, self_sizes: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
+def _strided_self(grad: Any, self_sizes: Any, size: object, stride: object, storage_offset: object) -> Any:
     """Return PyTorch's gradient: that of the replaced part, and zeros elsewhere (one would expect the opposite)."""
     part = as_strided(find("contiguous")(grad), size, stride, storage_offset)
     whole = zeros_of_shape(grad, self_sizes)
@@ -167,7 +167,7 @@ as_strided_scatter: Operation = op(
 # --- another size in place ----------------------------------------------------------------------------------------
 
 
-def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> Tensor:
+def _resize(self: Tensor, shape: tuple[int, ...], memory_format: object) -> Tensor:
     del memory_format
     if self.requires_grad and not is_inference(self):
         raise fail("other", "cannot resize variables that require grad", RuntimeError, tensor=self)
@@ -223,7 +223,7 @@ def _broadcast_shapes(shapes: tuple[Size, ...]) -> tuple[int, ...]:
 composite("broadcast_shapes(*shapes: any)", "The common shape of several.", _broadcast_shapes, ("torch",))
 
 
-def _unravel_index(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+def _unravel_index(indices: object, shape: tuple[int, ...]) -> tuple[Any, ...]:
     _, strides, _ = contiguous_layout(shape)
     found = [
         find("remainder")(find("div")(indices, step, rounding_mode="floor"), extent)

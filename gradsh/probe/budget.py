@@ -96,7 +96,7 @@ class ModuleCalls:
         """Follow the calls within the block."""
         original = self.home.__call__
 
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(module: Any, *args: Any, **kwargs: object) -> Any:
             return self._call(original, module, args, kwargs)
 
         self.home.__call__ = call
@@ -119,7 +119,7 @@ class ModuleCalls:
         self.calls.append(ModuleCall(path, block, first, self.program.next_mark(), held))
         return found
 
-    def _learn(self, module: Any) -> None:
+    def _learn(self, module: object) -> None:
         """Find what a module is called, and the blocks of the net that it belongs to."""
         held = [(name, one) for name, one in self.program.machine.variables().items() if isinstance(one, self.home)]
         with self.program.look():
@@ -130,7 +130,7 @@ class ModuleCalls:
             self._known.setdefault(id(one), (f"{name}.{path}" if path else name, one))
 
 
-def blocks_of(tree: Mapping[str, Any]) -> set[str]:
+def blocks_of(tree: Mapping[str, object]) -> set[str]:
     """Return the paths of a net's blocks: the outermost modules with parts of their own that stand beside others of their class.
 
     A container of such modules (a stage of a net) is looked into, not taken for a block.

@@ -274,7 +274,7 @@ class Survey:
         self.which.append(self._kind(fields))
         self.memories.append(number)
 
-    def _kind(self, fields: tuple[Any, ...]) -> int:
+    def _kind(self, fields: tuple[object, ...]) -> int:
         """Return the number of the kind of row that has these fields."""
         return self.known.setdefault(fields, len(self.known))
 
@@ -313,7 +313,7 @@ def _stands(kind: BufferRow) -> bool:
     return kind.alone or bool(kind.held_by)
 
 
-def roll_up(rows: BufferRows, key_of: Callable[[BufferRow], Any], sizes: Sequence[int]) -> dict[Any, RollUp]:
+def roll_up(rows: BufferRows, key_of: Callable[[BufferRow], object], sizes: Sequence[int]) -> dict[Any, RollUp]:
     """Group rows by what `key_of` says of each kind; `sizes` has the bytes of each memory by its number."""
     keys = [key_of(kind) for kind in rows.kinds]
     groups: dict[Any, list[tuple[BufferRow, int]]] = {}

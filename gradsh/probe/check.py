@@ -61,7 +61,7 @@ class CheckReport(NamedTuple):
 
 
 def check(
-    evaluate: Callable[[], Any], chosen: Sequence[Tensor] | None, variables: Mapping[str, object],
+    evaluate: Callable[[], object], chosen: Sequence[Tensor] | None, variables: Mapping[str, object],
     line_of: LineOf,
 ) -> CheckReport:
     """Compare the gradients of what `evaluate` returns with difference quotients. Raises RuntimeError of kind value, no_grad."""
@@ -110,7 +110,7 @@ def _doubled(tensors: list[Tensor]) -> Iterator[None]:
 
 
 def _check(
-    evaluate: Callable[[], Any], chosen: Sequence[Tensor] | None, names: Names, tensors: Mapping[int, Tensor],
+    evaluate: Callable[[], object], chosen: Sequence[Tensor] | None, names: Names, tensors: Mapping[int, Tensor],
     line_of: LineOf, *, double: bool,
 ) -> CheckReport:
     run = _Runs(evaluate, tensors, names)
@@ -137,7 +137,7 @@ def _check(
 class _Runs:
     """Evaluates the expression always from one random state, and refuses in-place writes."""
 
-    def __init__(self, evaluate: Callable[[], Any], tensors: Mapping[int, Tensor], names: Names) -> None:
+    def __init__(self, evaluate: Callable[[], object], tensors: Mapping[int, Tensor], names: Names) -> None:
         self.evaluate = evaluate
         self.tensors = tensors
         self.names = names

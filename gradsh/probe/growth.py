@@ -88,7 +88,7 @@ class _Births:
             self._made_in, self._pass = (activation, code), (id(around), id(code))
         return site, self._pass
 
-    def _site(self, where: Any) -> Site:
+    def _site(self, where: object) -> Site:
         place = self.place_of(where)
         line = place.statement.line
         site = (place.source.line(line).strip(), place.span.column, place.span.end_column)

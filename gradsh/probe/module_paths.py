@@ -38,7 +38,7 @@ class ModulePaths:
         """Return the calls of modules around a place, outermost first."""
         return () if where is None else self._around(where[0])
 
-    def of(self, where: Any) -> str:
+    def of(self, where: object) -> str:
         """Return the path of the innermost module around a place; empty outside of modules."""
         found = self.calls(where)
         return found[-1].path if found else ""
@@ -59,12 +59,12 @@ class ModulePaths:
             self._known[id(one)] = found
         return found
 
-    def _path(self, held: ref[Any], kind: type) -> str:
+    def _path(self, held: ref[object], kind: type) -> str:
         """Return how the program calls a module; its class's name where no variable leads to it."""
         module = held()
         return kind.__name__ if module is None else self.name_of(module)
 
-    def name_of(self, module: Any) -> str:
+    def name_of(self, module: object) -> str:
         """Return how the program calls a module; its class's name where no variable leads to it."""
         path = self._paths.get(id(module))
         if path is None:

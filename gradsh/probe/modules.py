@@ -23,7 +23,7 @@ def is_module(value: object) -> bool:
     return world is not None and world.is_module(value)
 
 
-def modules_of(module: Any) -> Iterator[tuple[str, Any]]:
+def modules_of(module: object) -> Iterator[tuple[str, Any]]:
     """Yield (dotted name, module) for a module and all below it, each once, in the order of registration."""
     seen: set[int] = set()
     stack: list[tuple[str, Any]] = [("", module)]
@@ -36,7 +36,7 @@ def modules_of(module: Any) -> Iterator[tuple[str, Any]]:
         stack.extend((f"{path}.{name}" if path else name, child) for name, child in reversed(_table(one, "_modules")))
 
 
-def parameters_of(module: Any) -> Iterator[tuple[str, Tensor]]:
+def parameters_of(module: object) -> Iterator[tuple[str, Tensor]]:
     """Yield (dotted name, parameter) for a module and all below it, each parameter once."""
     seen: set[int] = set()
     for path, one in modules_of(module):
@@ -47,6 +47,6 @@ def parameters_of(module: Any) -> Iterator[tuple[str, Tensor]]:
                 yield f"{path}.{name}" if path else name, tensor
 
 
-def _table(module: Any, name: str) -> list[tuple[str, Any]]:
+def _table(module: object, name: str) -> list[tuple[str, Any]]:
     held = vars(module).get(name)
     return [(key, value) for key, value in held.items() if isinstance(key, str)] if isinstance(held, dict) else []

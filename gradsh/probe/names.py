@@ -118,7 +118,7 @@ def _local(frame: Any) -> list[tuple[str, object]]:
     return found
 
 
-def _module(path: str, module: Any) -> list[tuple[str, object]]:
+def _module(path: str, module: object) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
     for key, one in vars(module).items():
         if key in {"_parameters", "_buffers", "_modules"} and isinstance(one, dict):

@@ -129,7 +129,7 @@ class Recorder(Observer):
             self.saving += saves(node)
         return True
 
-    def before(self, node: Node, grads: Sequence[Any]) -> None:
+    def before(self, node: Node, grads: Sequence[object]) -> None:
         """Count the node."""
         del grads
         self.ran += 1

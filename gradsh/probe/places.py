@@ -35,7 +35,7 @@ class Lines:
         key = id(node.code), node.offset
         return self._known[key] if key in self._known else self._at(key, node.location)
 
-    def _at(self, key: tuple[int, int], where: Any) -> int | None:
+    def _at(self, key: tuple[int, int], where: object) -> int | None:
         line = self._known.get(key, 0)
         if line == 0:
             line = self._line_of(where)

@@ -121,7 +121,7 @@ class StepRecorder(Recorder):
         self._begin(node)
         return super().passes_by(node, keeps)
 
-    def before(self, node: Node, grads: Sequence[Any]) -> None:
+    def before(self, node: Node, grads: Sequence[object]) -> None:
         """Finish the step before, begin another."""
         self.finish()
         super().before(node, grads)
@@ -129,7 +129,7 @@ class StepRecorder(Recorder):
         self.arrived = tuple(map(_copied, grads))
         self._buffers = [(saved_title(one), one.nbytes, one.freed) for one in saved_inside(node)]
 
-    def after(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+    def after(self, node: Node, grads: Sequence[object], results: Sequence[object]) -> None:
         """Note what goes out, and where to."""
         del grads
         going = [(edge[0], value) for edge, value in zip(node.edges, results, strict=False) if edge is not None]

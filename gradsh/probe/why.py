@@ -119,7 +119,7 @@ class Asker:
                 found[name] = None
         return tuple(found)
 
-    def parameters(self, module: Any) -> tuple[ParameterStory, ...]:
+    def parameters(self, module: object) -> tuple[ParameterStory, ...]:
         """Return the stories of a module's parameters."""
         return tuple(
             ParameterStory(name, tuple(one.array.shape), bool(one.requires_grad), self.gradient(one, name))

@@ -63,7 +63,7 @@ class Surveyor:
                 return
 
 
-def is_tower(top: Any, depths: dict[int, int]) -> bool:
+def is_tower(top: object, depths: dict[int, int]) -> bool:
     """Whether more objects of bare types than the stack takes stand on one another below `top`.
 
     `depths` keeps what has been counted, by the ids of objects; an object counts as 0 while it is looked at.
@@ -86,11 +86,11 @@ def is_tower(top: Any, depths: dict[int, int]) -> bool:
     return False
 
 
-def _storeys(one: Any) -> list[Any]:
+def _storeys(one: object) -> list[Any]:
     return [inner for inner in gc.get_referents(one) if _is_bare(inner)]
 
 
-def _is_bare(one: Any) -> bool:
+def _is_bare(one: object) -> bool:
     return type(one) in BARE or (isinstance(one, tuple) and len(one) < WIDE)
 
 

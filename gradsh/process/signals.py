@@ -28,7 +28,7 @@ def work_for_another() -> None:
     _interrupt[:] = [FORWARDED]
 
 
-def leave_at_once(_number: int, _frame: Any) -> None:
+def leave_at_once(_number: int, _frame: object) -> None:
     """End the process: there is nothing to be told, and nothing to be lost."""
     import os
 
@@ -40,11 +40,11 @@ def leave_at_once(_number: int, _frame: Any) -> None:
     os._exit(INTERRUPTED)
 
 
-def ignore(_number: int, _frame: Any) -> None:
+def ignore(_number: int, _frame: object) -> None:
     """Let a Ctrl-C pass that comes when there is nothing to interrupt."""
 
 
-def answer(handler: Any) -> Any:
+def answer(handler: object) -> Any:
     """Let `handler` answer Ctrl-C from now on; return what did before, None outside of the main thread."""
     try:
         return signals.signal(_interrupt[0], handler)
@@ -98,7 +98,7 @@ class Raising:
         if self._before is not None:
             answer(self._before)
 
-    def _once(self, number: int, frame: Any) -> None:
+    def _once(self, number: int, frame: object) -> None:
         answer(self._before)
         if not is_importing(frame):
             raise KeyboardInterrupt

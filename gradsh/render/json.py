@@ -66,7 +66,7 @@ def _problem(problem: Problem, source: Source) -> dict[str, Any]:
     return data
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a report's value as JSON has it: records become objects, arrays lists, what is left its text."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -86,7 +86,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def _object(fields: Mapping[Any, Any]) -> dict[str, Any]:
+def _object(fields: Mapping[Any, object]) -> dict[str, Any]:
     """Return fields as an object; beside one that holds lines of other texts, `NAME_of` names these texts."""
     out: dict[str, Any] = {}
     for name, value in fields.items():

@@ -44,7 +44,7 @@ class Places:
         scope = self._scope(activation, code, where)
         return found if scope is None else {**found, "scope": scope}
 
-    def _scope(self, activation: Any, code: Any, where: Any) -> int | None:
+    def _scope(self, activation: Any, code: Any, where: object) -> int | None:
         """Return the number of the innermost call or loop pass around a place. What it is known by is kept, so that no other has its id."""
         key = id(activation), id(code)
         if key in self._chains:

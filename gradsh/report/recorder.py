@@ -110,7 +110,7 @@ class SessionRecorder:
             step["output"] = output
         self._moment(self.session.machine.variables(), (), step, again=True)
 
-    def _observe(self, task: Any, over: bool) -> None:
+    def _observe(self, task: object, over: bool) -> None:
         """Take note that a backward pass begins, or is over."""
         if not self.wrong:
             self._safely(lambda: self._over(task) if over else self._begin(task))
@@ -202,7 +202,7 @@ class SessionRecorder:
         for path in [*found, *(path for path in self.variables if path not in found)]:
             self._tell(path, found.get(path), self.graphs.step)
 
-    def _tell(self, path: str, record: Any, step: int) -> None:
+    def _tell(self, path: str, record: object, step: int) -> None:
         changes = self.variables.setdefault(path, [])
         if (changes[-1][1] if changes else None) != record:
             changes.append((step, record))

@@ -127,7 +127,7 @@ class NameChecker:
             way = "did you mean " + " or ".join(f"`{one}`" for one in near_ones) + "?" if near_ones else ""
             self._tell("name", f"name '{node.id}' is not defined", node.span, way)
 
-    def _stands_in(self, value: Any) -> None:
+    def _stands_in(self, value: object) -> None:
         """Tell that a function or class stands in, if it does."""
         if isinstance(value, FunctionType | type) and "stand_in" in vars(value):
             tell(value)
@@ -142,7 +142,7 @@ class NameChecker:
             way = way_without(f"{owner.name}.{node.attr}") or (f"did you mean {meant}?" if meant else "")
             self._tell("attribute", f"module '{owner.name}' has no attribute '{node.attr}'", node.span, way)
 
-    def _offers(self, owner: Any, name: str) -> bool:
+    def _offers(self, owner: object, name: str) -> bool:
         try:
             self.machine.guard.read(owner, name)
         except AttributeError:

@@ -1,7 +1,6 @@
 """What a script's bare names are called in Python: `ones` is `torch.ones`, `Linear` is `nn.Linear`."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.compiler.scopes import bound_names, children
@@ -102,7 +101,7 @@ def _within(inner: Node, outer: Node) -> bool:
     return outer.span[:2] <= inner.span[:2] and inner.span[2:] <= outer.span[2:]
 
 
-def _local(node: Any) -> set[str]:
+def _local(node: object) -> set[str]:
     """Return the names that a function, a lambda or a comprehension binds for itself."""
     found = {name for name, _ in bound_names(node.body)} if isinstance(node, tree.FunctionDef) else set()
     arguments = getattr(node, "args", None)

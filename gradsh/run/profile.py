@@ -141,7 +141,7 @@ class Profiler:
 
     # ------------------------------------------------------------------ lines, functions and modules
 
-    def _enter(self, frame: FrameType, _event: str, _value: Any) -> Any:
+    def _enter(self, frame: FrameType, _event: str, _value: object) -> Any:
         if frame.f_builtins is self.machine.builtins:
             if frame.f_code.co_name != "<module>":
                 self._mark(True, f"{frame.f_code.co_name}()")
@@ -155,7 +155,7 @@ class Profiler:
         name, begun = self._path(frame.f_locals["self"]), self.clock()
         self._mark(True, name)
 
-        def leave(_frame: FrameType, event: str, _value: Any) -> Any:
+        def leave(_frame: FrameType, event: str, _value: object) -> Any:
             if event == "return":
                 cost = self.modules.setdefault(name, Cost())
                 cost.passes += 1
@@ -166,7 +166,7 @@ class Profiler:
         frame.f_trace_lines = False
         return leave
 
-    def _path(self, module: Any) -> str:
+    def _path(self, module: object) -> str:
         with self._resting():
             if id(module) not in self._paths:
                 paths = ModulePaths(self.machine.variables())
@@ -174,7 +174,7 @@ class Profiler:
                 self._paths |= paths.read()
             return self._paths[id(module)]
 
-    def _step(self, frame: FrameType, event: str, _value: Any) -> Any:
+    def _step(self, frame: FrameType, event: str, _value: object) -> Any:
         if event == "line":
             if frame.f_lineno == frame.f_code.co_firstlineno and frame.f_code.co_name != "<module>":
                 return self._step  # a function begins and ends at its own line, which is no pass of that

@@ -493,7 +493,7 @@ def list_parameters(options: RunOptions) -> int:
     return status
 
 
-def _print_json(rows: Iterator[Mapping[str, Any]]) -> None:
+def _print_json(rows: Iterator[Mapping[str, object]]) -> None:
     import json
 
     sys.stdout.write("".join(json.dumps(row) + "\n" for row in rows))

@@ -209,7 +209,7 @@ class TopWatch:
         ambient = self.session.ambient
         before = ambient.passes
 
-        def passes(task: Any, over: bool) -> None:
+        def passes(task: object, over: bool) -> None:
             if before is not None:
                 before(task, over)
             self.on_pass(task, over)

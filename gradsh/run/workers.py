@@ -48,7 +48,7 @@ def use_threads(count: int, *, unless_set: bool = False) -> None:
 
 
 def answers(
-    task: Callable[[Script], Any], scripts: Iterable[Script], jobs: int = 1, *, read: Callable[[Any], Answer],
+    task: Callable[[Script], object], scripts: Iterable[Script], jobs: int = 1, *, read: Callable[[Any], Answer],
     seconds: float | None = None, forward: bool = False,
 ) -> Iterator[tuple[Script, Answer | Lost]]:
     """Yield each script with what `task` answers for it in another process, in their order, from `jobs` processes.
@@ -99,7 +99,7 @@ def _ready(busy: "list[_Worker]") -> "list[_Worker]":
 class _Worker:
     """The process of a script, and the pipe from it, seen from the parent."""
 
-    def __init__(self, task: Callable[[Script], Any], number: int, script: Script, seconds: float | None) -> None:
+    def __init__(self, task: Callable[[Script], object], number: int, script: Script, seconds: float | None) -> None:
         self.number, self.script, self._seconds = number, script, seconds
         self.end = None if seconds is None else time.monotonic() + seconds + GRACE + MARGIN
         self._lines = LineCell()
@@ -185,7 +185,7 @@ HEAD = 8
 """Bytes before a message that say how long it is."""
 
 
-def _framed(what: Any) -> bytes:
+def _framed(what: object) -> bytes:
     data = json.dumps(what).encode()
     return len(data).to_bytes(HEAD, "big") + data
 
@@ -203,7 +203,7 @@ def _ending(code: int) -> str:
         return f"signal {-code}"
 
 
-def _work(task: Callable[[Script], Any], script: Script, writer: int, lines: LineCell, parent: int) -> NoReturn:
+def _work(task: Callable[[Script], object], script: Script, writer: int, lines: LineCell, parent: int) -> NoReturn:
     """Do the work of a process: answer for its script."""
     try:
         signals.work_for_another()
@@ -222,7 +222,7 @@ def _work(task: Callable[[Script], Any], script: Script, writer: int, lines: Lin
         os._exit(0)
 
 
-def _send(writer: int, what: Any) -> None:
+def _send(writer: int, what: object) -> None:
     rest = memoryview(_framed(what))
     while rest:
         rest = rest[os.write(writer, rest) :]

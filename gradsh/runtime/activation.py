@@ -377,6 +377,6 @@ def _passes(numbers: tuple[int, ...]) -> str:
     return f"iterations {', '.join(map(str, numbers))} of the loops, outermost first"
 
 
-def _source(units: Units, code: Any) -> Source:
+def _source(units: Units, code: object) -> Source:
     unit = units.of(code)
     return unit.source if unit is not None else Source("", "")

@@ -5,7 +5,6 @@ import enum
 import functools
 import re
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
-from typing import Any
 
 
 def names_in(text: str) -> frozenset[str]:
@@ -107,6 +106,6 @@ def table_of(kind: type) -> frozenset[str] | None:
     return found
 
 
-def public(name: Any) -> bool:
+def public(name: object) -> bool:
     """Tell whether a name is an ordinary one: a plain string that Python gives no meaning of its own."""
     return type(name) is str and not (name[:2] == "__" == name[-2:]) and name.isidentifier()

@@ -24,7 +24,7 @@ _ACTIONS = frozenset({"store", "store_const", "store_true", "store_false", "appe
                       "help", "version"})  # fmt: skip
 
 
-def _check_texts(options: Mapping[str, Any]) -> None:
+def _check_texts(options: Mapping[str, object]) -> None:
     for name in _TEXTS & options.keys():
         if type(options[name]) not in {str, NoneType}:
             raise fail("type", f"{name} takes a text, not {type(options[name]).__name__}", TypeError)
@@ -40,7 +40,7 @@ class Group:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
-    def add_argument(self, *names: str, action: Any = None, **options: Any) -> None:
+    def add_argument(self, *names: str, action: object = None, **options: object) -> None:
         """Declare an argument, as argparse's own method does."""
         if action is not None and action is not argparse.BooleanOptionalAction:
             if not isinstance(action, str) or action not in _ACTIONS:
@@ -102,13 +102,13 @@ class Parser(Group):
         make = partial(_Quiet, self._machine)
         return CommandParsers(self._machine, self._inner.add_subparsers(required=required, metavar=metavar, parser_class=make, **texts))
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Namespace:
+    def parse_args(self, args: Any = None, namespace: object = None) -> Namespace:
         """Return the values of the program's arguments, or of those that are given as a list."""
         given = self._machine.arguments[1:] if args is None else [str(one) for one in args]
         found: Namespace = self._inner.parse_args(given, _namespace(namespace))
         return found
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Namespace, list[str]]:
+    def parse_known_args(self, args: Any = None, namespace: object = None) -> tuple[Namespace, list[str]]:
         """Return the values of the arguments that were declared, and the other arguments."""
         given = self._machine.arguments[1:] if args is None else [str(one) for one in args]
         found: tuple[Namespace, list[str]] = self._inner.parse_known_args(given, _namespace(namespace))
@@ -148,7 +148,7 @@ class CommandParsers:
         self._machine = machine
         self._inner = inner
 
-    def add_parser(self, name: str, *, help: str | None = None, aliases: Any = (), **options: Any) -> Parser:
+    def add_parser(self, name: str, *, help: str | None = None, aliases: Any = (), **options: object) -> Parser:
         """Return the parser of a command's arguments."""
         texts = [name, *aliases]
         if not all(type(text) is str for text in texts):
@@ -158,7 +158,7 @@ class CommandParsers:
         return Parser(self._machine, partial(self._inner.add_parser, name, aliases=texts[1:], **shown), **options)
 
 
-def _namespace(given: Any) -> Namespace:
+def _namespace(given: object) -> Namespace:
     """Return where the values go: the parser sets its attributes without asking the guard."""
     if given is None or isinstance(given, Namespace):
         return Namespace() if given is None else given
@@ -172,7 +172,7 @@ class _Quiet(argparse.ArgumentParser):
         self._machine = machine
         super().__init__(**options)
 
-    def _print_message(self, message: str, file: Any = None) -> None:
+    def _print_message(self, message: str, file: object = None) -> None:
         del file
         self._machine.on_print(message)
 
@@ -190,7 +190,7 @@ class _Quiet(argparse.ArgumentParser):
 
 def load_argparse(machine: "Machine") -> Mapping[str, Any]:
     """Return what `argparse` offers."""
-    def argument_parser(prog: str | None = None, usage: str | None = None, description: str | None = None, **options: Any) -> Parser:
+    def argument_parser(prog: str | None = None, usage: str | None = None, description: str | None = None, **options: object) -> Parser:
         """Return a parser of the program's arguments."""
         given = {"prog": prog, "usage": usage, "description": description}
         options |= {name: text for name, text in given.items() if text is not None}

@@ -21,14 +21,14 @@ def _too_large(what: str) -> Exception:
     return fail("limit", f"{what} would be too large", OverflowError)
 
 
-def _check_array(left: Any, right: Any) -> None:
+def _check_array(left: object, right: object) -> None:
     """Refuse the one array of Python objects that numpy still makes, of large integers: they grow without bound."""
     for one in (left, right):
         if isinstance(one, np.ndarray) and one.dtype.hasobject:
             raise fail("type", "arrays of large integers are not part of gradsh: use a list", TypeError)
 
 
-def _check_product(left: Any, right: Any) -> None:
+def _check_product(left: object, right: object) -> None:
     if isinstance(left, int) and isinstance(right, int):
         if left.bit_length() + right.bit_length() > MAX_BITS:
             raise _too_large("the integer")
@@ -55,7 +55,7 @@ def in_place_times(left: Any, right: Any) -> Any:
     return left
 
 
-def _check_power(left: Any, right: Any) -> None:
+def _check_power(left: object, right: object) -> None:
     _check_array(left, right)
     if isinstance(left, int) and isinstance(right, int) and right > 0 and left.bit_length() * right > MAX_BITS:
         if left in {-1, 0, 1}:
@@ -78,7 +78,7 @@ class BoundedList(list[Any]):
     FIXED = frozenset({"__getitem__", "__iter__", "__len__", "__mul__", "__rmul__", "__imul__"})
     """What no class derived from it may define: others look at a list by these."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         other = next((name for name in cls.FIXED if name in cls.__dict__), "")
         if other or not all(issubclass(base, list) for base in cls.__mro__[:-1]):
             what = f"cannot define `{other}`" if other else "has no other base"
@@ -100,7 +100,7 @@ class BoundedList(list[Any]):
 BoundedList.__name__ = BoundedList.__qualname__ = "list"
 
 
-def modular_power(base: Any, exp: Any, mod: Any) -> Any:
+def modular_power(base: Any, exp: object, mod: object) -> Any:
     """Return `pow(base, exp, mod)`; OverflowError of kind `limit` where that would take minutes in one call."""
     sizes = [one.bit_length() if isinstance(one, int) else 0 for one in (exp, mod)]
     if sizes[0] * sizes[1] ** 2 > MAX_WORK:
@@ -116,7 +116,7 @@ def in_place_power(left: Any, right: Any) -> Any:
     return left
 
 
-def _check_shift(left: Any, right: Any) -> None:
+def _check_shift(left: object, right: object) -> None:
     _check_array(left, right)
     if isinstance(left, int) and isinstance(right, int) and left and left.bit_length() + right > MAX_BITS:
         raise _too_large("the integer")

@@ -64,7 +64,7 @@ class Refused:
         return f"<{self._name}, which gradsh does not have>"
 
 
-def leave(status: Any = None, /) -> NoReturn:
+def leave(status: object = None, /) -> NoReturn:
     """End the script or the session: `exit`, `quit` and `sys.exit` as Python has them."""
     raise SystemExit(status)
 
@@ -123,7 +123,7 @@ def stepwise(values: Any) -> Iterator[Any]:
 def _lazy(kind: Any) -> Callable[..., Any]:
     """Return a lazy builtin that never stands directly on another one: a long tower of them would end the process."""
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def made(*args: object, **kwargs: object) -> Any:
         for one in args:
             if type(one) in _LAZY:
                 args = tuple([stepwise(one) if type(one) in _LAZY else one for one in args])
@@ -134,7 +134,7 @@ def _lazy(kind: Any) -> Callable[..., Any]:
 
 
 def _print(machine: RuntimeHost) -> Callable[..., None]:
-    def print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
+    def print(*values: object, sep: str | None = " ", end: str | None = "\n", file: object = None, flush: bool = False) -> None:
         for name, word in (("sep", sep), ("end", end)):
             if word is not None and not isinstance(word, str):
                 raise TypeError(f"{name} must be None or a string, not {type(word).__name__}")
@@ -149,12 +149,12 @@ def _attributes(machine: RuntimeHost) -> dict[str, Any]:
     guard = machine.guard
     nothing = object()
 
-    def checked(name: Any, function: str) -> str:
+    def checked(name: object, function: str) -> str:
         if type(name) is not str:
             raise TypeError(f"{function}: attribute name must be string")
         return name
 
-    def getattr(owner: Any, name: str, default: Any = nothing, /) -> Any:
+    def getattr(owner: object, name: str, default: object = nothing, /) -> Any:
         try:
             return guard.read(owner, checked(name, "getattr()"))
         except AttributeError:
@@ -171,13 +171,13 @@ def _attributes(machine: RuntimeHost) -> dict[str, Any]:
             return False
         return True
 
-    def setattr(owner: Any, name: str, value: Any, /) -> None:
+    def setattr(owner: object, name: str, value: object, /) -> None:
         guard.assign(owner, checked(name, "setattr()"), value)
 
-    def delattr(owner: Any, name: str, /) -> None:
+    def delattr(owner: object, name: str, /) -> None:
         guard.delete(owner, checked(name, "delattr()"))
 
-    def vars(owner: Any, /) -> Any:
+    def vars(owner: object, /) -> Any:
         if isinstance(owner, guard.namespaces):
             raise TypeError("vars() argument must have __dict__ attribute")
         try:
@@ -185,7 +185,7 @@ def _attributes(machine: RuntimeHost) -> dict[str, Any]:
         except AttributeError:
             raise TypeError("vars() argument must have __dict__ attribute") from None
 
-    def dir(owner: Any, /) -> list[str]:
+    def dir(owner: object, /) -> list[str]:
         return guard.names(owner)  # type: ignore[no-any-return]
 
     return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr, vars, dir)}
@@ -195,7 +195,7 @@ def _types(machine: RuntimeHost) -> dict[str, Any]:
     kinds = machine.guard.kinds
     type_builtin = TypeBuiltin(kinds.of)
 
-    def plain(kind: Any) -> Any:
+    def plain(kind: object) -> Any:
         """Return what Python's isinstance understands for what a script gave."""
         if kind is type_builtin:
             return type
@@ -205,10 +205,10 @@ def _types(machine: RuntimeHost) -> dict[str, Any]:
             return tuple(plain(one) for one in kind)
         return kind._kind if isinstance(kind, Kind) else kind
 
-    def isinstance_(value: Any, kind: Any, /) -> bool:
+    def isinstance_(value: object, kind: object, /) -> bool:
         return isinstance(value, plain(kind))
 
-    def issubclass_(value: Any, kind: Any, /) -> bool:
+    def issubclass_(value: object, kind: object, /) -> bool:
         return issubclass(range if isinstance(value, RangeBuiltin) else plain(value), plain(kind))
 
     return {"type": type_builtin, "isinstance": named(isinstance_, "isinstance"), "issubclass": named(issubclass_, "issubclass")}
@@ -220,7 +220,7 @@ class TypeBuiltin:
     __slots__ = ("_of",)
     __script_attributes__ = frozenset({"__name__"})
 
-    def __init__(self, of: Callable[[Any], Any]) -> None:
+    def __init__(self, of: Callable[[Any], object]) -> None:
         self._of = of
 
     @property
@@ -250,12 +250,12 @@ def _reductions(machine: RuntimeHost) -> dict[str, Any]:
     check = machine.check
     hinted: list[bool] = []
 
-    def ticking(iterable: Any) -> Any:
+    def ticking(iterable: object) -> Any:
         if isinstance(iterable, _SIZED) or hasattr(iterable, "__script_attributes__"):
             return iterable
         return _each(iterable, check)
 
-    def adding(iterable: Any, start: Any) -> Any:
+    def adding(iterable: object, start: object) -> Any:
         """Sized things of numbers take Python's fast way; what is not a number may cost more with each step (lists grow)."""
         plain = type(start) in _NUMBERS and isinstance(iterable, list | tuple) and (not iterable or type(iterable[0]) in _NUMBERS)
         return iterable if plain else _each(iterable, check)
@@ -269,21 +269,21 @@ def _reductions(machine: RuntimeHost) -> dict[str, Any]:
     def consuming(name: str) -> Any:
         function = getattr(builtins, name)
 
-        def consume(*values: Any, **options: Any) -> Any:
+        def consume(*values: object, **options: object) -> Any:
             if len(values) == 1:
                 return function(ticking(values[0]), **options)
             return function(*values, **options)
 
         return named(consume, name)
 
-    def pow(base: Any, exp: Any, mod: Any = None) -> Any:
+    def pow(base: object, exp: object, mod: object = None) -> Any:
         from gradsh.runtime.bounded_operators import modular_power, power
 
         if mod is not None and (_is_tensor(base) or _is_tensor(exp)):
             raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
         return power(base, exp) if mod is None else modular_power(base, exp, mod)
 
-    def iter(value: Any, *sentinel: Any) -> Any:
+    def iter(value: Any, *sentinel: object) -> Any:
         made = builtins.iter(value, *sentinel)
         return _each(made, check) if sentinel else made
 
@@ -296,7 +296,7 @@ def _reductions(machine: RuntimeHost) -> dict[str, Any]:
     return table | {"sum": named(sum), "pow": named(pow), "round": named(round), "iter": named(iter)}
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     from gradsh.engine.graph.tensor import Tensor
 
     return isinstance(value, Tensor)

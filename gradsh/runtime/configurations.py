@@ -49,7 +49,7 @@ class ConfigParser:
     def optionxform(self, value: Any) -> None:
         self._inner.optionxform = lambda name: str(value(name))  # type: ignore[method-assign, assignment]
 
-    def read(self, filenames: Any, encoding: str | None = None) -> list[str]:
+    def read(self, filenames: object, encoding: str | None = None) -> list[str]:
         """Read those of the files that the program wrote; return their names."""
         names = [filenames] if not isinstance(filenames, (list, tuple)) else filenames
         found = [str(name) for name in names if isinstance(current().files.get(str(name)), str)]

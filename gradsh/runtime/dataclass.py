@@ -127,7 +127,7 @@ def _init(kind: type, fields: dict[str, Field], frozen: bool) -> Callable[..., N
     if late is not None:
         raise TypeError(f"non-default argument {late.name!r} follows default argument")
 
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def init(self: object, *args: object, **kwargs: object) -> None:
         if len(args) > len(positional):
             most, least = len(positional) + 1, sum(not one.is_optional for one in positional) + 1
             count = f"{most}" if least == most else f"from {least} to {most}"
@@ -157,25 +157,25 @@ def _init(kind: type, fields: dict[str, Field], frozen: bool) -> Callable[..., N
     return init
 
 
-def _values(instance: Any, fields: dict[str, Field]) -> tuple[Any, ...]:
+def _values(instance: object, fields: dict[str, Field]) -> tuple[Any, ...]:
     return tuple(getattr(instance, name) for name, one in fields.items() if one.compare)
 
 
 def _methods(kind: type, options: Mapping[str, Any], fields: dict[str, Field]) -> dict[str, Callable[..., Any]]:
-    def show(self: Any) -> str:
+    def show(self: object) -> str:
         inside = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in fields.items() if one.repr)
         return f"{type(self).__qualname__}({inside})"
 
-    def equal(self: Any, other: Any) -> Any:
+    def equal(self: object, other: object) -> Any:
         return _values(self, fields) == _values(other, fields) if type(other) is type(self) else NotImplemented
 
-    def less(self: Any, other: Any) -> Any:
+    def less(self: object, other: object) -> Any:
         return _values(self, fields) < _values(other, fields) if type(other) is type(self) else NotImplemented
 
-    def hashed(self: Any) -> int:
+    def hashed(self: object) -> int:
         return hash(_values(self, fields))
 
-    def refuse(self: Any, name: str, value: Any) -> None:
+    def refuse(self: object, name: str, value: object) -> None:
         from dataclasses import FrozenInstanceError
 
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -193,14 +193,14 @@ def load_dataclasses(machine: RuntimeHost) -> Mapping[str, Any]:
     import dataclasses
 
     def dataclass(
-        cls: Any = None, /, *, init: bool = True, repr: bool = True, eq: bool = True, order: bool = False,
+        cls: object = None, /, *, init: bool = True, repr: bool = True, eq: bool = True, order: bool = False,
         frozen: bool = False, kw_only: bool = False, slots: bool = False, unsafe_hash: bool = False,
     ) -> Any:
         """Give a class the methods that its annotations ask for."""
         del slots, unsafe_hash
         options = {"init": init, "repr": repr, "eq": eq, "order": order, "frozen": frozen}
 
-        def decorate(kind: Any) -> Any:
+        def decorate(kind: object) -> Any:
             if not isinstance(kind, type) or not is_script_class(kind):
                 raise TypeError("dataclass() takes a class that the program defines")
             fields = _collect(kind, kw_only, machine.guard)
@@ -212,14 +212,14 @@ def load_dataclasses(machine: RuntimeHost) -> Mapping[str, Any]:
 
         return decorate if cls is None else decorate(cls)
 
-    def kind_of(value: Any) -> Any:
+    def kind_of(value: object) -> Any:
         return value if isinstance(value, type) else type(value)
 
-    def fields(class_or_instance: Any) -> tuple[Field, ...]:
+    def fields(class_or_instance: object) -> tuple[Field, ...]:
         """Return the fields of a data class or its instance."""
         return tuple(fields_of(kind_of(class_or_instance)).values())
 
-    def asdict(obj: Any) -> dict[str, Any]:
+    def asdict(obj: object) -> dict[str, Any]:
         """Return the fields' values by name; data classes, lists, tuples and dictionaries within are taken apart, too."""
         return {name: plain(getattr(obj, name)) for name in fields_of(type(obj))}
 
@@ -231,16 +231,16 @@ def load_dataclasses(machine: RuntimeHost) -> Mapping[str, Any]:
             return type(value)(plain(one) for one in value)
         return {key: plain(one) for key, one in value.items()} if type(value) is dict else value
 
-    def replace(obj: Any, /, **changes: Any) -> Any:
+    def replace(obj: object, /, **changes: object) -> Any:
         """Return a copy with other values for some fields."""
         old = {name: getattr(obj, name) for name, one in fields_of(type(obj)).items() if one.init}
         return type(obj)(**(old | changes))
 
-    def is_dataclass(obj: Any) -> bool:
+    def is_dataclass(obj: object) -> bool:
         """Return whether a class or an instance is one of a data class."""
         return hasattr(kind_of(obj), FIELDS)
 
-    def astuple(obj: Any) -> tuple[Any, ...]:
+    def astuple(obj: object) -> tuple[Any, ...]:
         """Return the fields' values in their order."""
         return tuple(plain(getattr(obj, name)) for name in fields_of(type(obj)))
 

@@ -15,7 +15,7 @@ from gradsh.text.fault import fail
 class EnumType(enum.EnumType):
     """The type of the enumerations that a script makes."""
 
-    def _create_(cls, class_name: str, names: Any, *, type: Any = None, **options: Any) -> Any:
+    def _create_(cls, class_name: str, names: object, *, type: object = None, **options: object) -> Any:
         if type is not None:
             raise fail("type", "Enum() takes no `type` here: write `class Name(Enum):`, or use IntEnum", TypeError)
         members = list(_members(names))
@@ -52,13 +52,13 @@ class TextBase(str):  # noqa: SLOT000 - members of an enumeration have attribute
 
     __module__ = "builtins"
 
-    def __new__(cls, value: Any = "") -> Any:
+    def __new__(cls, value: object = "") -> Any:
         """Return a text that knows the plain one as its value."""
         made = super().__new__(cls, value)
         made._value_ = str(value)  # type: ignore[attr-defined]
         return made
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         if not issubclass(cls, enum.Enum):
             raise fail("type", "a class can derive from `str` only beside Enum: `class Name(str, Enum):`", TypeError)
         super().__init_subclass__(**options)

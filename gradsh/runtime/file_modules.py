@@ -15,7 +15,7 @@ def load_glob(_: "Machine") -> Mapping[str, Any]:
     """Return what `glob` offers: the files that the program wrote, by pattern."""
     from fnmatch import fnmatchcase
 
-    def glob(pathname: Any, **_: Any) -> list[str]:
+    def glob(pathname: object, **_: object) -> list[str]:
         """Return the names of the session's files that fit a pattern."""
         return sorted(name for name in current().files if fnmatchcase(name, str(pathname)))
 
@@ -27,13 +27,13 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
     environment: dict[str, str] = {}
 
     @standing_in("os.makedirs", "it does not create a folder")
-    def makedirs(name: Any, mode: int = 0o777, exist_ok: bool = False) -> None:
+    def makedirs(name: object, mode: int = 0o777, exist_ok: bool = False) -> None:
         """Make no folder: what a program saves is kept in the session."""
         del mode, exist_ok
         tell(makedirs, f" '{name}'")
 
     @standing_in("os.system", "it runs nothing and returns 0")
-    def system(command: Any) -> int:
+    def system(command: object) -> int:
         """Start nothing and return 0."""
         del command
         tell(system)
@@ -48,43 +48,43 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
     }
 
 
-def _held(path: Any) -> str:
+def _held(path: object) -> str:
     """Return the name of a file that the program wrote. Raises FileNotFoundError."""
     if not is_file(path):
         raise with_no_such_file(f"[Errno 2] No such file or directory: '{path}'", str(path))
     return str(path)
 
 
-def remove(path: Any) -> None:
+def remove(path: object) -> None:
     """Forget a file of the session."""
     del current().files[_held(path)]
 
 
-def move(src: Any, dst: Any) -> str:
+def move(src: object, dst: object) -> str:
     """Give a file of the session another name."""
     current().files[str(dst)] = current().files.pop(_held(src))
     return str(dst)
 
 
-def copy_file(src: Any, dst: Any, **_: Any) -> str:
+def copy_file(src: object, dst: object, **_: object) -> str:
     """Keep a file of the session under a second name."""
     current().files[str(dst)] = current().files[_held(src)]
     return str(dst)
 
 
-def remove_folder(path: Any, *_: Any, **__: Any) -> None:
+def remove_folder(path: object, *_: object, **__: object) -> None:
     """Forget the session's files below a name."""
     for name in [name for name in current().files if name.startswith(f"{path}/")]:
         del current().files[name]
 
 
-def listed_folder(path: Any = ".") -> list[str]:
+def listed_folder(path: object = ".") -> list[str]:
     """Return the names of the session's files and folders in a folder."""
     start = "" if str(path) == "." else f"{path}/"
     return sorted({name.removeprefix(start).partition("/")[0] for name in current().files if name.startswith(start)})
 
 
-def _listdir(path: Any = ".") -> list[str]:
+def _listdir(path: object = ".") -> list[str]:
     """Return the names of the session's files and folders in a folder. Raises FileNotFoundError."""
     found = listed_folder(path)
     if not found and str(path) != ".":
@@ -92,7 +92,7 @@ def _listdir(path: Any = ".") -> list[str]:
     return found
 
 
-def _walk(top: Any, *_: Any, **__: Any) -> Iterator[tuple[str, list[str], list[str]]]:
+def _walk(top: object, *_: object, **__: object) -> Iterator[tuple[str, list[str], list[str]]]:
     """Give each folder below a name, the folders in it and the session's files in it."""
     listed = listed_folder(top)
     folders = [name for name in listed if is_folder(f"{top}/{name}")]
@@ -108,13 +108,13 @@ def load_pickle(_: "Machine") -> Mapping[str, Any]:
 
     from gradsh.api.stand_ins import kept, save
 
-    def dumps(obj: Any, *_: Any, **__: Any) -> bytes:
+    def dumps(obj: object, *_: object, **__: object) -> bytes:
         """Keep a copy and return the name under which `loads` finds it."""
         name = f"<pickle {len(current().files)}>"
         save(obj, name)
         return name.encode()
 
-    def loads(data: bytes, **_: Any) -> Any:
+    def loads(data: bytes, **_: object) -> Any:
         """Return a copy of what `dumps` kept."""
         return kept(bytes(data).decode(errors="replace"))
 
@@ -127,12 +127,12 @@ def load_shutil(_: "Machine") -> Mapping[str, Any]:
     return {"copyfile": copy_file, "copy": copy_file, "copy2": copy_file, "move": move, "rmtree": remove_folder}
 
 
-def is_file(path: Any) -> bool:
+def is_file(path: object) -> bool:
     """Tell whether the program wrote a file of this name."""
     return str(path) in current().files
 
 
-def is_folder(path: Any) -> bool:
+def is_folder(path: object) -> bool:
     """Tell whether the program wrote a file below this name."""
     return any(name.startswith(f"{path}/") for name in current().files)
 

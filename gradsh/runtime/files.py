@@ -29,7 +29,7 @@ class FileModule(Library):
         """Return the names that it binds."""
         return [name for name in self.members() if name[0] != "." and name[:2] != "__"]
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: object) -> None:
         """Bind a name of the file anew."""
         self.members()[name] = value  # type: ignore[index]
 

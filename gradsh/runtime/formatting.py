@@ -43,7 +43,7 @@ class Format:
         return self._fill(text, args, kwargs, iter(range(len(text))), _DEPTH)
 
     def _fill(
-        self, text: str, args: tuple[Any, ...], named: Mapping[str, Any], numbers: Iterator[int], depth: int
+        self, text: str, args: tuple[object, ...], named: Mapping[str, object], numbers: Iterator[int], depth: int
     ) -> str:
         if depth < 0:
             raise ValueError("Max string recursion exceeded")
@@ -57,7 +57,7 @@ class Format:
             pieces.append(format(value, inner))
         return "".join(pieces)
 
-    def _value(self, field: str, args: tuple[Any, ...], named: Mapping[str, Any], numbers: Iterator[int]) -> Any:
+    def _value(self, field: str, args: tuple[Any, ...], named: Mapping[str, object], numbers: Iterator[int]) -> Any:
         first, rest = _string.formatter_field_name_split(field)
         if first == "":
             first = next(numbers)
@@ -72,7 +72,7 @@ class Format:
         return value
 
 
-def _converted(value: Any, conversion: str | None) -> Any:
+def _converted(value: object, conversion: str | None) -> Any:
     match conversion:
         case None:
             return value

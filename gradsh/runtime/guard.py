@@ -104,7 +104,7 @@ class Guard:
     def _make(self, name: str) -> Getter:
         known: set[type] = set()
 
-        def slowly(owner: Any) -> Any:
+        def slowly(owner: object) -> Any:
             return self.read(owner, name, known)
 
         if name == "__class__" or not name.isidentifier():
@@ -152,7 +152,7 @@ class Guard:
             return False
         return tensor_offers(name) if issubclass(kind, Tensor) else not self.keeps(kind, name)
 
-    def _member(self, owner: Any, name: str, value: Any) -> Any:
+    def _member(self, owner: object, name: str, value: object) -> Any:
         """Return what a class (or `super`) gave; what would take any object as its `self` gets a check of that."""
         base = self._home(owner, name)
         if base is None or is_script_class(base) or not offer_of(base):
@@ -217,7 +217,7 @@ class Guard:
         return offered(offer_of(kind), name) or (isinstance(owner, Tensor) and self._holds(owner, name))
 
     @staticmethod
-    def _holds(owner: Any, name: str) -> bool:
+    def _holds(owner: object, name: str) -> bool:
         """Tell whether a script has put the attribute on the object."""
         return _nameable(name) and name in getattr(owner, "__dict__", ())
 
@@ -249,7 +249,7 @@ class Guard:
                 return not self._entry_allows(base, name)
         return False
 
-    def assign(self, owner: Any, name: str, value: Any) -> None:
+    def assign(self, owner: object, name: str, value: object) -> None:
         """Set attribute `name` of `owner`, if its type lets scripts do that."""
         if type(owner) is Switches:
             owner.switch(name, value)
@@ -261,13 +261,13 @@ class Guard:
             raise self.unsettable(owner, name)
         setattr(owner, name, value)
 
-    def delete(self, owner: Any, name: str) -> None:
+    def delete(self, owner: object, name: str) -> None:
         """Delete attribute `name` of `owner`, if its type lets scripts do that."""
         if not self.lets_set(owner, name):
             raise self.unsettable(owner, name)
         delattr(owner, name)
 
-    def lets_set(self, owner: Any, name: str) -> bool:
+    def lets_set(self, owner: object, name: str) -> bool:
         """Tell whether a script may set the attribute."""
         kind = type(owner)
         if hasattr(str, name) and issubclass(owner if isinstance(owner, type) else kind, str):
@@ -294,7 +294,7 @@ class Guard:
         """Tell whether no class of the engine looks out for the attributes of such an object itself."""
         return not offer_of(kind) or has_attributes(kind)
 
-    def unsettable(self, owner: Any, name: str) -> Exception:
+    def unsettable(self, owner: object, name: str) -> Exception:
         """Return the error for an attribute that cannot be set; the caller raises it."""
         if isinstance(owner, type):
             text = f"cannot set '{name}' attribute of immutable type '{owner.__name__}'"
@@ -307,7 +307,7 @@ class Guard:
             return fail("attribute", text, AttributeError, owner=owner, name=name)
         return self.missing(owner, name)
 
-    def missing(self, owner: Any, name: str) -> Exception:
+    def missing(self, owner: object, name: str) -> Exception:
         """Return Python's AttributeError for a name that is not there; the caller raises it."""
         if isinstance(owner, type):
             text = f"type object '{owner.__name__}' has no attribute '{name}'"
@@ -317,7 +317,7 @@ class Guard:
             text = f"'{self.kinds.name(owner)}' object has no attribute '{name}'"
         return fail("attribute", text, AttributeError, owner=owner, name=name)
 
-    def space(self, owner: Any) -> str:
+    def space(self, owner: object) -> str:
         """Return the dotted name under which PyTorch has what `owner` offers: a namespace's, `torch.Tensor`, or ""."""
         if isinstance(owner, self.namespaces):
             return str(owner.name)
@@ -342,14 +342,14 @@ class Guard:
         candidates.update(getattr(owner, "__dict__", ()))
         return sorted(name for name in candidates if public(name) and self._answers(owner, kind, name))
 
-    def _answers(self, owner: Any, kind: type, name: str) -> bool:
+    def _answers(self, owner: object, kind: type, name: str) -> bool:
         return not name.startswith("_") and self.allows(owner, kind, name)
 
 
 def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of numpy's that gives no array of Python objects: those nest without bound, and crash when dropped."""
 
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: object, **kwargs: object) -> Any:
         found = function(*args, **kwargs)
         for one in found if type(found) in {tuple, list} else (found,):
             if isinstance(one, np.ndarray) and one.dtype.hasobject:
@@ -360,19 +360,19 @@ def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def _nameable(name: Any) -> bool:
+def _nameable(name: object) -> bool:
     """Tell whether an object may have an attribute of that name: an ordinary one, or the number of a module in a container."""
     return public(name) or (type(name) is str and name.isdecimal())
 
 
-def _new(cls: Any, *_: Any, **__: Any) -> Any:
+def _new(cls: object, *_: object, **__: object) -> Any:
     """Make an object of a script's class without its `__init__`: what `super().__new__(cls)` comes to."""
     if not isinstance(cls, type) or not is_script_class(cls) or not has_attributes(cls):
         raise fail("type", "object.__new__(X): X must be a class of yours without a base of PyTorch's", TypeError)
     return object.__new__(cls)
 
 
-def _no_array(owner: Any) -> NoReturn:
+def _no_array(owner: object) -> NoReturn:
     is_tensor = isinstance(owner, Tensor)
     raise AttributeError("__array_interface__") if is_tensor else fail("type", _OBJECTS, TypeError)
 
@@ -392,8 +392,8 @@ class Store:
     def __getitem__(self, key: tuple[Any, str]) -> Any:
         return self._guard.read(key[0], key[1])
 
-    def __setitem__(self, key: tuple[Any, str], value: Any) -> None:
+    def __setitem__(self, key: tuple[object, str], value: object) -> None:
         self._guard.assign(key[0], key[1], value)
 
-    def __delitem__(self, key: tuple[Any, str]) -> None:
+    def __delitem__(self, key: tuple[object, str]) -> None:
         self._guard.delete(key[0], key[1])

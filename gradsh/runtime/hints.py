@@ -14,17 +14,17 @@ class Hint:
     __slots__ = ("_args", "_name")
     __script_attributes__: frozenset[str] = frozenset()
 
-    def __init__(self, name: str, args: tuple[Any, ...] = ()) -> None:
+    def __init__(self, name: str, args: tuple[object, ...] = ()) -> None:
         self._name = name
         self._args = args
 
     def __getitem__(self, args: Any) -> "Hint":
         return Hint(self._name, args if isinstance(args, tuple) else (args,))
 
-    def __or__(self, other: Any) -> "Hint":
+    def __or__(self, other: object) -> "Hint":
         return Hint("Union", (self, other))
 
-    def __ror__(self, other: Any) -> "Hint":
+    def __ror__(self, other: object) -> "Hint":
         return Hint("Union", (other, self))
 
     def __eq__(self, other: object) -> bool:
@@ -54,13 +54,13 @@ class Variable(Hint):
         return f"~{self._name}"
 
 
-def _shown(arg: Any) -> str:
+def _shown(arg: object) -> str:
     if isinstance(arg, type):
         return arg.__qualname__ if arg.__module__ == "builtins" else f"{arg.__module__}.{arg.__qualname__}"
     return "..." if arg is ... else repr(arg)
 
 
-def type_variable(name: str, *constraints: Any, bound: Any = None, covariant: bool = False, contravariant: bool = False) -> Variable:
+def type_variable(name: str, *constraints: object, bound: object = None, covariant: bool = False, contravariant: bool = False) -> Variable:
     """Return a type variable; what bounds it is of no use to a running program."""
     del constraints, bound, covariant, contravariant
     return Variable(str(name))
@@ -93,7 +93,7 @@ class Generic:
     __slots__ = ()
     __script_base__ = True
 
-    def __class_getitem__(cls, _: Any) -> Any:
+    def __class_getitem__(cls, _: object) -> Any:
         return cls
 
 
@@ -136,7 +136,7 @@ class TypedDict(metaclass=_Tables):
     __script_base__ = True
 
 
-def named_tuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
+def named_tuple(typename: str, field_names: object, *, rename: bool = False, defaults: object = None) -> Any:
     """Return a class of tuples whose places have names; it counts as one that the script defines."""
     make: Any = collections.namedtuple
     made = make(typename, field_names, rename=rename, defaults=defaults, module="__main__")
@@ -144,7 +144,7 @@ def named_tuple(typename: str, field_names: Any, *, rename: bool = False, defaul
     return made
 
 
-def _as_given(value: Any) -> Any:
+def _as_given(value: object) -> Any:
     return value
 
 

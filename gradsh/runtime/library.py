@@ -18,7 +18,7 @@ class Library:
 
     __slots__ = ("_load", "_members", "name")
 
-    def __init__(self, name: str, load: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, name: str, load: Callable[[], Mapping[str, object]]) -> None:
         self.name = name
         self._load = load
         self._members: Mapping[str, Any] | None = None
@@ -66,7 +66,7 @@ class Library:
 as_module(Library)
 
 
-def listed(module: Any, names: str) -> dict[str, Any]:
+def listed(module: object, names: str) -> dict[str, Any]:
     """Return the members of a module that a list names, as far as this Python has them."""
     return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
 
@@ -75,7 +75,7 @@ def load_math(machine: RuntimeHost) -> Mapping[str, Any]:
     """Return what `math` offers."""
     import math
 
-    def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+    def prod(iterable: Any, /, *, start: object = 1) -> Any:
         """Multiply; a long product of integers can be stopped, and does not outgrow what one may be."""
         for value in iterable:
             machine.check()
@@ -111,7 +111,7 @@ def _named(function: Any) -> Any:
 def _bounded(function: Callable[..., int]) -> Callable[..., int]:
     """Return an integer function that refuses arguments whose result would fill the memory."""
 
-    def bounded(*args: Any) -> int:
+    def bounded(*args: object) -> int:
         if any(isinstance(value, int) and value > 100_000 for value in args):
             raise fail("limit", "the integer would be too large", OverflowError)
         return function(*args)
@@ -180,15 +180,15 @@ def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
             check()
             yield value
 
-    def repeat(value: Any, times: int | None = None) -> Iterator[Any]:
+    def repeat(value: object, times: int | None = None) -> Iterator[Any]:
         for one in itertools.repeat(value) if times is None else itertools.repeat(value, times):
             check()
             yield one
 
-    def checked(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    def checked(make: Callable[..., Iterator[object]]) -> Callable[..., Iterator[Any]]:
         """Let a limit or an interrupt end what may go on for ages, whoever consumes it."""
 
-        def made(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        def made(*args: object, **kwargs: object) -> Iterator[Any]:
             values: Any = ticking(make(*args, **kwargs))
             values.__qualname__ = make.__name__
             return iter(values)
@@ -196,7 +196,7 @@ def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
         made.__name__ = made.__qualname__ = make.__name__
         return made
 
-    def ticking(values: Iterator[Any]) -> Iterator[Any]:
+    def ticking(values: Iterator[object]) -> Iterator[Any]:
         for value in values:
             check()
             yield value
@@ -229,7 +229,7 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
 
     from gradsh.compiler import runtime_names
 
-    def reduce(function: Any, iterable: Any, /, *initial: Any) -> Any:
+    def reduce(function: Any, iterable: Any, /, *initial: object) -> Any:
         """Fold the values; each step can be the last."""
 
         def ticking() -> Iterator[Any]:
@@ -239,10 +239,10 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
 
         return functools.reduce(function, ticking(), *initial)
 
-    def wraps(wrapped: Any) -> Callable[[Any], Any]:
+    def wraps(wrapped: object) -> Callable[[Any], Any]:
         """Give a wrapper the wrapped function's name and docstring."""
 
-        def decorate(wrapper: Any) -> Any:
+        def decorate(wrapper: object) -> Any:
             for name in ("__name__", "__qualname__", "__doc__"):
                 with suppress(AttributeError, TypeError):
                     machine.guard.assign(wrapper, name, machine.guard.read(wrapped, name))
@@ -250,7 +250,7 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
 
         return decorate
 
-    def total_ordering(cls: Any) -> Any:
+    def total_ordering(cls: object) -> Any:
         """Give a script's class the comparisons that it lacks."""
         if not isinstance(cls, type) or runtime_names.SCRIPT not in type.__getattribute__(cls, "__dict__"):
             raise TypeError("total_ordering() takes a class that the program defines")
@@ -267,10 +267,10 @@ class Dispatched:
     __module__ = "functools"
     __script_attributes__ = frozenset({"register", "dispatch"})
 
-    def __init__(self, func: Any) -> None:
+    def __init__(self, func: object) -> None:
         self._functions: dict[type, Any] = {object: func}
 
-    def register(self, cls: Any, func: Any = None) -> Any:
+    def register(self, cls: object, func: object = None) -> Any:
         """Add a function for a class, which its first annotation may name."""
         if func is None and isinstance(cls, type):
             return lambda function: self.register(cls, function)

@@ -25,18 +25,18 @@ class Formatter:
     __module__ = "logging"
     __script_attributes__ = frozenset({"format", "formatTime"})
 
-    def __init__(self, fmt: Any = None, datefmt: Any = None, style: str = "%", **_: Any) -> None:
+    def __init__(self, fmt: object = None, datefmt: object = None, style: str = "%", **_: object) -> None:
         self._template = "%(message)s" if fmt is None else str(fmt)
         self._dates = "%Y-%m-%d %H:%M:%S,000" if datefmt is None else str(datefmt)
         self._braced = style == "{"
 
-    def formatTime(self, record: Any = None, datefmt: Any = None) -> str:
+    def formatTime(self, record: object = None, datefmt: object = None) -> str:
         """Return the time of day."""
         import time
 
         return time.strftime(self._dates if datefmt is None else str(datefmt))
 
-    def format(self, record: Any) -> str:
+    def format(self, record: object) -> str:
         """Return the line of a record."""
         if not isinstance(record, Record):
             raise TypeError(f"format() takes a record of a logger, not {type(record).__name__}")
@@ -53,7 +53,7 @@ class Record:
 
     __script_attributes__ = frozenset({"getMessage", "levelname", "levelno", "msg", "args", "name"})
 
-    def __init__(self, name: str, level: int, msg: Any, args: tuple[Any, ...]) -> None:
+    def __init__(self, name: str, level: int, msg: object, args: tuple[Any, ...]) -> None:
         self.name, self.levelno, self.msg, self.args = name, level, msg, args
         self.levelname = _NAMES.get(level, f"Level {level}")
 
@@ -76,7 +76,7 @@ class Handler:
         """Levels up to this one no logger writes: `logging.disable` sets it on the handler that all share."""
         self.formatter = Formatter()
 
-    def setLevel(self, level: Any) -> None:
+    def setLevel(self, level: object) -> None:
         """Set the lowest level that is written."""
         self.level = level_of(level)
 
@@ -114,7 +114,7 @@ class Logger(ScriptBase):
         self._parent = parent
         self._last_resort = last_resort
 
-    def setLevel(self, level: Any) -> None:
+    def setLevel(self, level: object) -> None:
         """Set the lowest level that is written."""
         self.level = level_of(level)
 
@@ -134,7 +134,7 @@ class Logger(ScriptBase):
         """Return whether a line would reach a handler."""
         return bool(self._reached())
 
-    def log(self, level: Any, msg: Any, *args: Any, **_: Any) -> None:
+    def log(self, level: object, msg: object, *args: object, **_: object) -> None:
         """Write a line of some level."""
         number = level_of(level)
         if number >= self.getEffectiveLevel() and number > self._last_resort.disabled:
@@ -142,35 +142,35 @@ class Logger(ScriptBase):
             for handler in self._reached() or [self._last_resort]:
                 handler.handle(record)
 
-    def debug(self, msg: Any, *args: Any, **options: Any) -> None:
+    def debug(self, msg: object, *args: object, **options: object) -> None:
         """Write a line of level DEBUG."""
         self.log(LEVELS["DEBUG"], msg, *args, **options)
 
-    def info(self, msg: Any, *args: Any, **options: Any) -> None:
+    def info(self, msg: object, *args: object, **options: object) -> None:
         """Write a line of level INFO."""
         self.log(LEVELS["INFO"], msg, *args, **options)
 
-    def warning(self, msg: Any, *args: Any, **options: Any) -> None:
+    def warning(self, msg: object, *args: object, **options: object) -> None:
         """Write a line of level WARNING."""
         self.log(LEVELS["WARNING"], msg, *args, **options)
 
-    def error(self, msg: Any, *args: Any, **options: Any) -> None:
+    def error(self, msg: object, *args: object, **options: object) -> None:
         """Write a line of level ERROR."""
         self.log(LEVELS["ERROR"], msg, *args, **options)
 
-    def critical(self, msg: Any, *args: Any, **options: Any) -> None:
+    def critical(self, msg: object, *args: object, **options: object) -> None:
         """Write a line of level CRITICAL."""
         self.log(LEVELS["CRITICAL"], msg, *args, **options)
 
     warn = warning
     exception = error
 
-    def addHandler(self, handler: Any) -> None:
+    def addHandler(self, handler: object) -> None:
         """Write to a handler, too."""
         if handler not in self.handlers:
             self.handlers.append(handler)
 
-    def removeHandler(self, handler: Any) -> None:
+    def removeHandler(self, handler: object) -> None:
         """Write to a handler no more."""
         if handler in self.handlers:
             self.handlers.remove(handler)
@@ -198,15 +198,15 @@ def load_logging(machine: "Machine") -> Mapping[str, Any]:
         key = name or ""
         return loggers.get(key) or loggers.setdefault(key, Logger(key, root, last_resort))
 
-    def stream_handler(stream: Any = None) -> Handler:
+    def stream_handler(stream: object = None) -> Handler:
         """Return a handler that writes to a stream of the program, standard error if none is given."""
         return Handler(machine.on_error_output if stream is None else machine.guard.read(stream, "write"))
 
-    def file_handler(filename: Any, mode: str = "a", *_: Any, **__: Any) -> Handler:
+    def file_handler(filename: object, mode: str = "a", *_: object, **__: object) -> Handler:
         """Return a handler that writes to a file of the session."""
         return Handler(open(filename, mode).write)
 
-    def null_handler(*_: Any, **__: Any) -> Handler:
+    def null_handler(*_: object, **__: object) -> Handler:
         """Return a handler that writes nowhere."""
         return Handler()
 
@@ -225,14 +225,14 @@ def load_logging(machine: "Machine") -> Mapping[str, Any]:
         root.handlers = list(handlers)
 
     def told(name: str) -> Any:
-        def tell(*args: Any, **kwargs: Any) -> None:
+        def tell(*args: object, **kwargs: object) -> None:
             if not root.handlers:
                 basicConfig()
             getattr(root, name)(*args, **kwargs)
 
         return tell
 
-    def disable(level: Any = 50) -> None:
+    def disable(level: object = 50) -> None:
         """Let no logger write lines of this level or below."""
         last_resort.disabled = level_of(level)
 

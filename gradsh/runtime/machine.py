@@ -46,8 +46,8 @@ class Invocation:
     __slots__ = ("arguments", "command", "local", "options", "source", "tail")
 
     def __init__(
-        self, command: Command, source: Source, arguments: tuple[Callable[[], Any], ...],
-        options: Mapping[str, Any], tail: Callable[[], Any] | None, local: dict[str, Any] | None,
+        self, command: Command, source: Source, arguments: tuple[Callable[[], object], ...],
+        options: Mapping[str, Any], tail: Callable[[], object] | None, local: dict[str, Any] | None,
     ) -> None:
         self.command = command
         self.source = source
@@ -74,7 +74,7 @@ class Failed(NamedTuple):
     error: str
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
@@ -167,7 +167,7 @@ class Machine:
         }
 
     @staticmethod
-    def in_engine_form(value: Any) -> Any:
+    def in_engine_form(value: object) -> Any:
         """Return a value as the diagnosis looks at it: as it is."""
         return value
 
@@ -302,7 +302,7 @@ class Machine:
         return frame.f_builtins is self.builtins and self.units.of(frame.f_code) is not None
 
     @staticmethod
-    def values(local: Mapping[str, Any]) -> dict[str, Any]:
+    def values(local: Mapping[str, object]) -> dict[str, Any]:
         """Return the variables of a frame as the diagnosis reads them."""
         return dict(local)
 
@@ -358,14 +358,14 @@ class Machine:
         """Let a limit or an interrupt take effect; for the engine to call between two nodes."""
         self.progress.halt()
 
-    def _echo(self, value: Any) -> None:
+    def _echo(self, value: object) -> None:
         unit = self._current
         if value is not None and unit is not None and not unit.source.name.endswith(".py"):  # Python's programs show nothing
             span = unit.stmt.span
             self.on_value(unit.stmt, value)
             self.shown.keep(value, unit.source.line(span.line)[span.column - 1 :].strip(), span.line)
 
-    def _matches(self, subject: Any, pattern: tuple[Any, ...]) -> dict[str, Any] | None:
+    def _matches(self, subject: object, pattern: tuple[object, ...]) -> dict[str, Any] | None:
         from gradsh.runtime.matching import Matcher
 
         return Matcher(self)(subject, pattern)
@@ -377,8 +377,8 @@ class Machine:
         for ordinary names only, as what an instance answers to special ones decides what Python's C code does.
         """
 
-        def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
-            def finalize(instance: Any) -> None:
+        def decorate(method: Callable[..., object]) -> Callable[..., Any]:
+            def finalize(instance: object) -> None:
                 if self._current is not None and not self.telling and self.progress.stop is None:
                     method(instance)
 
@@ -392,8 +392,8 @@ class Machine:
         return decorate
 
     def _command(
-        self, number: int, index: int, arguments: tuple[Callable[[], Any], ...], options: dict[str, Any],
-        tail: Callable[[], Any] | None, local: dict[str, Any] | None,
+        self, number: int, index: int, arguments: tuple[Callable[[], object], ...], options: dict[str, Any],
+        tail: Callable[[], object] | None, local: dict[str, Any] | None,
     ) -> None:
         unit = self._by_number[number]
         known = None

@@ -22,21 +22,21 @@ class Matcher:
         bound: dict[str, Any] = {}
         return bound if self._fits(subject, pattern, bound) else None
 
-    def _fits(self, value: Any, pattern: tuple[Any, ...], bound: dict[str, Any]) -> bool:
+    def _fits(self, value: object, pattern: tuple[object, ...], bound: dict[str, Any]) -> bool:
         sort, *parts = pattern
         return bool(getattr(self, f"_{sort}")(value, bound, *parts))
 
-    def _any(self, _: Any, __: Any) -> bool:
+    def _any(self, _: object, __: object) -> bool:
         return True
 
-    def _name(self, value: Any, bound: dict[str, Any], name: str) -> bool:
+    def _name(self, value: object, bound: dict[str, Any], name: str) -> bool:
         bound[name] = value
         return True
 
-    def _is(self, value: Any, _: Any, constant: Any) -> bool:
+    def _is(self, value: object, _: object, constant: object) -> bool:
         return value is constant
 
-    def _value(self, value: Any, _: Any, other: Any) -> Any:
+    def _value(self, value: object, _: object, other: object) -> Any:
         return value == other
 
     def _as(self, value: Any, bound: dict[str, Any], pattern: Any, name: str) -> bool:

@@ -18,7 +18,7 @@ class Member:
         self._name = name
         self._entry = entry
 
-    def _check(self, value: Any) -> None:
+    def _check(self, value: object) -> None:
         if self._owner not in type.__getattribute__(type(value), "__mro__"):
             text = f"'{self._name}' for '{self._owner.__name__}' objects doesn't apply to a '{type(value).__name__}' object"
             raise fail("type", text, TypeError)
@@ -78,12 +78,12 @@ class Lookup:
 class Attributes(dict[str, Any]):
     """An object's `__dict__`: what it holds now; what is written there is set on the object, under guard."""
 
-    def __init__(self, guard: Any, owner: Any) -> None:
+    def __init__(self, guard: Any, owner: object) -> None:
         super().__init__(attributes_of(owner))
         self.__set = guard.assign, owner
         self.__delete = guard.delete, owner
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         assign, owner = self.__set
         assign(owner, name, value)
         super().__setitem__(name, value)
@@ -93,18 +93,18 @@ class Attributes(dict[str, Any]):
         super().__delitem__(name)
         delete(owner, name)
 
-    def update(self, *others: Any, **named: Any) -> None:
+    def update(self, *others: object, **named: object) -> None:
         """Set several attributes."""
         for name, value in dict(*others, **named).items():
             self[name] = value
 
-    def setdefault(self, name: str, default: Any = None) -> Any:
+    def setdefault(self, name: str, default: object = None) -> Any:
         """Return the attribute's value, which is set to the default where there is none."""
         if name not in self:
             self[name] = default
         return self[name]
 
-    def pop(self, name: str, *default: Any) -> Any:
+    def pop(self, name: str, *default: object) -> Any:
         """Delete an attribute and return its value."""
         if name not in self and default:
             return default[0]
@@ -126,7 +126,7 @@ _as_function(Member)
 _as_function(Lookup)
 
 
-def needs_check(entry: Any) -> bool:
+def needs_check(entry: object) -> bool:
     """Tell whether an entry of a class's dictionary takes any `self`: Python's own descriptors check it, static ones have none."""
     if isinstance(entry, (staticmethod, classmethod)) or not hasattr(type(entry), "__get__"):
         return False

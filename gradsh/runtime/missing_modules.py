@@ -1,7 +1,7 @@
 """What an import binds for a module that gradsh does not have: a name that explains itself when it is used."""
 
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from gradsh.compiler.special import SPECIAL_METHODS
 from gradsh.runtime.modules import OR_TRACE, REFUSED_MODULE, module_of, only_python_has
@@ -85,7 +85,7 @@ class Absent:
         self._member = member
         """Whether a program asked for it as a name of a module."""
 
-    def explain(self, *_: Any, **__: Any) -> NoReturn:
+    def explain(self, *_: object, **__: object) -> NoReturn:
         """Raise ModuleNotFoundError with the way to do without the module."""
         space, _dot, name = self._module.rpartition(".")
         known = module_of(self._module)

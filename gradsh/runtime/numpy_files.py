@@ -21,18 +21,18 @@ def numpy_files() -> Mapping[str, Any]:
     }
 
 
-def _reader(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reader(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a reader of tables: it hands numpy the lines of a file, never its name."""
     read = numbers_only(function)
 
-    def reader(fname: Any, dtype: Any = float, **options: Any) -> Any:
+    def reader(fname: object, dtype: object = float, **options: object) -> Any:
         given = {name: value for name, value in options.items() if name in _READING.split()}
         return read(_lines(fname), dtype=dtype, **given)
 
     return reader
 
 
-def _lines(fname: Any) -> list[str]:
+def _lines(fname: object) -> list[str]:
     if isinstance(fname, (list, tuple)):
         return [str(line) for line in fname]
     if isinstance(fname, (OpenFile, io.StringIO)):
@@ -50,20 +50,20 @@ def savetxt(fname: Any, X: Any, fmt: Any = "%.18e", delimiter: str = " ", newlin
 
 
 @standing_in("np.save", "it keeps a copy in the session and writes no file")
-def save(file: Any, arr: Any, *_: Any, **__: Any) -> None:
+def save(file: object, arr: object, *_: object, **__: object) -> None:
     """Keep a copy of an array in the session, under a file's name."""
     tell(save, f", '{file}'")
     current().files[_ending(file, ".npy")] = numbers_only(np.array)(arr)
 
 
-def savez(file: Any, *args: Any, **kwds: Any) -> None:
+def savez(file: object, *args: object, **kwds: object) -> None:
     """Keep copies of several arrays in the session, under a file's name."""
     tell(save, f", '{file}'")
     arrays = {f"arr_{place}": one for place, one in enumerate(args)} | kwds
     current().files[_ending(file, ".npz")] = {name: numbers_only(np.array)(one) for name, one in arrays.items()}
 
 
-def load(file: Any, *_: Any, **__: Any) -> Any:
+def load(file: object, *_: object, **__: object) -> Any:
     """Return a copy of what `save` or `savez` kept. Raises FileNotFoundError."""
     held = current().files.get(str(file))
     if isinstance(held, dict):
@@ -78,5 +78,5 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return np.frombuffer(bytes(buffer), dtype, count, offset).copy()
 
 
-def _ending(file: Any, ending: str) -> str:
+def _ending(file: object, ending: str) -> str:
     return str(file) if str(file).endswith(ending) else f"{file}{ending}"

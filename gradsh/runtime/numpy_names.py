@@ -81,7 +81,7 @@ class ArrayKind(Kind):
 
     __slots__ = ()
 
-    def __call__(self, shape: Any, dtype: Any = float, buffer: Any = None) -> Any:
+    def __call__(self, shape: Any, dtype: Any = float, buffer: object = None) -> Any:
         """Return the array. Raises TypeError for elements that are no array's, or of another dtype."""
         import numpy as np
 
@@ -90,7 +90,7 @@ class ArrayKind(Kind):
         return numbers_only(np.ndarray)(shape, buffer.dtype, buffer)
 
 
-def _vectorize(pyfunc: Callable[..., Any], *_: Any, otypes: Any = None, **__: Any) -> Callable[..., Any]:
+def _vectorize(pyfunc: Callable[..., Any], *_: object, otypes: Any = None, **__: object) -> Callable[..., Any]:
     """Return a function of arrays that calls a function of numbers for each place."""
     import numpy as np
 
@@ -103,7 +103,7 @@ class Polynomial:
     __module__ = "numpy"
     __script_attributes__ = frozenset({"c", "coef", "coeffs", "order", "roots", "deriv"})
 
-    def __init__(self, c_or_r: Any) -> None:
+    def __init__(self, c_or_r: object) -> None:
         import numpy as np
 
         self.c = self.coef = self.coeffs = np.trim_zeros(np.atleast_1d(np.asarray(c_or_r, dtype=float)), "f")
@@ -187,7 +187,7 @@ class Stream:
     __slots__ = ("_own",)
     __script_attributes__ = frozenset(_DRAWS.split())
 
-    def __init__(self, own: Any) -> None:
+    def __init__(self, own: object) -> None:
         self._own = own
 
     def __getattr__(self, name: str) -> Any:
@@ -213,13 +213,13 @@ class RandomState(Stream):
     __script_attributes__ = frozenset(_LEGACY.split())
 
 
-def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(function: Callable[..., object]) -> Callable[..., Any]:
     """Let a function that takes a sequence have it as an array, which is looked at."""
     import numpy as np
 
     array = numbers_only(np.asarray)
 
-    def drawn(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def drawn(a: object, *args: object, **kwargs: object) -> Any:
         return function(a if isinstance(a, int) else array(a), *args, **kwargs)
 
     drawn.__name__ = drawn.__qualname__ = function.__name__

@@ -40,7 +40,7 @@ class ArrayPrinting:
     def members(self) -> Mapping[str, Any]:
         """Return what `numpy` offers of it."""
 
-        def set_printoptions(**options: Any) -> None:
+        def set_printoptions(**options: object) -> None:
             """Change how arrays print."""
             self.set_printoptions(**options)
 
@@ -49,7 +49,7 @@ class ArrayPrinting:
             return self.get_printoptions()
 
         @contextmanager
-        def printoptions(**options: Any) -> Iterator[dict[str, Any]]:
+        def printoptions(**options: object) -> Iterator[dict[str, Any]]:
             """Change how arrays print in a block."""
             before = self.get_printoptions()
             self.set_printoptions(**options)

@@ -39,13 +39,13 @@ class Queue:
         self.maxsize = maxsize
         self._held: Any = deque()
 
-    def _add(self, item: Any) -> None:
+    def _add(self, item: object) -> None:
         self._held.append(item)
 
     def _take(self) -> Any:
         return self._held.popleft()
 
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+    def put(self, item: object, block: bool = True, timeout: float | None = None) -> None:
         """Add an item. Raises Full where it should not wait, or only for a while."""
         if (not block or timeout is not None) and self.full():
             raise Full
@@ -60,7 +60,7 @@ class Queue:
             raise fail("other", text, RuntimeError, way=f"put the item before it is taken, or {ON_PYTORCH}")
         raise Empty
 
-    def put_nowait(self, item: Any) -> None:
+    def put_nowait(self, item: object) -> None:
         """Add an item. Raises Full."""
         self.put(item, block=False)
 
@@ -104,7 +104,7 @@ class PriorityQueue(Queue):
         super().__init__(maxsize)
         self._held = []
 
-    def _add(self, item: Any) -> None:
+    def _add(self, item: object) -> None:
         heappush(self._held, item)
 
     def _take(self) -> Any:
@@ -164,7 +164,7 @@ class Future:
     __module__ = "concurrent.futures"
     __script_attributes__ = frozenset({"result", "exception", "done", "running", "cancel", "cancelled", "add_done_callback"})
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+    def __init__(self, function: Callable[..., object], args: tuple[object, ...], options: Mapping[str, object]) -> None:
         self._result: Any = None
         self._error: Exception | None = None
         try:
@@ -192,7 +192,7 @@ class Future:
 
     cancel = cancelled = running
 
-    def add_done_callback(self, fn: Callable[["Future"], Any]) -> None:
+    def add_done_callback(self, fn: Callable[["Future"], object]) -> None:
         """Call a function with the future, at once."""
         fn(self)
 
@@ -204,16 +204,18 @@ class ThreadPoolExecutor:
     __module__ = "concurrent.futures"
     __script_attributes__ = frozenset({"submit", "map", "shutdown"})
 
-    def __init__(self, max_workers: int | None = None, *_: Any, **__: Any) -> None:
+    def __init__(self, max_workers: int | None = None, *_: object, **__: object) -> None:
         if max_workers is not None and max_workers <= 0:
             raise ValueError("max_workers must be greater than 0")
         tell(ThreadPoolExecutor)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, fn: Callable[..., object], /, *args: object, **kwargs: object) -> Future:
         """Call the function."""
         return Future(fn, args, kwargs)
 
-    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1) -> Iterator[Any]:
+    def map(
+        self, fn: Callable[..., object], *iterables: Iterable[object], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[Any]:
         """Call the function for each item; return the results in order."""
         calls = [self.submit(fn, *args) for args in zip(*iterables, strict=False)]
         return (call.result() for call in calls)
@@ -250,7 +252,7 @@ def load_signal(_: "Machine") -> Mapping[str, Any]:
 
     handlers: dict[int, Any] = {}
 
-    def set_handler(signalnum: int, handler: Any, /) -> Any:
+    def set_handler(signalnum: int, handler: object, /) -> Any:
         """Keep a handler; return the one before."""
         before = handlers.get(signalnum, 0)
         handlers[signalnum] = handler

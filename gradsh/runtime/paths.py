@@ -25,13 +25,13 @@ class Path:
         "home", "match",
     })
 
-    def __init__(self, *parts: Any) -> None:
+    def __init__(self, *parts: object) -> None:
         self._text = posixpath.normpath(posixpath.join(*map(str, parts))) if parts else "."
 
-    def __truediv__(self, other: Any) -> "Path":
+    def __truediv__(self, other: object) -> "Path":
         return type(self)(self, other)
 
-    def __rtruediv__(self, other: Any) -> "Path":
+    def __rtruediv__(self, other: object) -> "Path":
         return type(self)(other, self)
 
     def __str__(self) -> str:
@@ -94,12 +94,12 @@ class Path:
         """Return the path with another last part before its ending."""
         return self.with_name(stem + self.suffix)
 
-    def is_relative_to(self, other: Any) -> bool:
+    def is_relative_to(self, other: object) -> bool:
         """Return whether the path lies below another, by its text."""
         above = type(self)(other).parts
         return self.parts[: len(above)] == above
 
-    def relative_to(self, other: Any) -> "Path":
+    def relative_to(self, other: object) -> "Path":
         """Return the path as seen from one above it."""
         if not self.is_relative_to(other):
             raise ValueError(f"{self._text!r} is not in the subpath of {str(other)!r}")
@@ -135,11 +135,11 @@ class Path:
         if self.exists() or not missing_ok:
             remove(self)
 
-    def rename(self, target: Any) -> "Path":
+    def rename(self, target: object) -> "Path":
         """Give a file of the session another name."""
         return type(self)(move(self, target))
 
-    def touch(self, *_: Any, **__: Any) -> None:
+    def touch(self, *_: object, **__: object) -> None:
         """Keep a file of this name, empty if it is new."""
         self.open("a")
 
@@ -147,7 +147,7 @@ class Path:
         """Return the path with another last part."""
         return self.parent / name
 
-    def joinpath(self, *parts: Any) -> "Path":
+    def joinpath(self, *parts: object) -> "Path":
         """Return the path with further parts."""
         return type(self)(self, *parts)
 
@@ -182,7 +182,7 @@ class Path:
         del mode, parents, exist_ok
         current().stands_in("Path.mkdir", f"it does not create the folder '{self}'")
 
-    def open(self, mode: str = "r", *_: Any, **__: Any) -> Any:
+    def open(self, mode: str = "r", *_: object, **__: object) -> Any:
         """Open a file of the session."""
         return open_file(self, mode)
 

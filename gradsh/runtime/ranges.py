@@ -55,7 +55,7 @@ class LongRange:
                 return place
         raise ValueError("sequence.index(x): x not in sequence")
 
-    def count(self, value: Any, /) -> int:
+    def count(self, value: object, /) -> int:
         """Return how often a value stands in it."""
         return self._range.count(value) if isinstance(value, int) else sum(one == value for one in self)
 

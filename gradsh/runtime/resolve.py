@@ -27,7 +27,7 @@ def resolve(machine: "Machine", parts: "Sequence[tuple[str, str]]") -> Any:
     return found
 
 
-def _step(machine: "Machine", owner: Any, kind: str, text: str) -> Any:
+def _step(machine: "Machine", owner: object, kind: str, text: str) -> Any:
     if kind == "name":
         return name_value(machine, text)
     if kind == "value":
@@ -48,7 +48,7 @@ def name_value(machine: "Machine", name: str) -> Any:
     return machine.offer.bare(name)
 
 
-def _is_property(owner: Any, name: str) -> bool:
+def _is_property(owner: object, name: str) -> bool:
     """Whether reading the attribute would run code of the script's."""
     from inspect import getattr_static
 
@@ -58,7 +58,7 @@ def _is_property(owner: Any, name: str) -> bool:
     return is_script_class(kind) and isinstance(getattr_static(kind, name, None), property)
 
 
-def _result(called: Any) -> Any:
+def _result(called: object) -> Any:
     """An example of what a call gives, where that is known without calling."""
     from gradsh.api.nn.module import Module
     from gradsh.engine.dispatch.operation import BoundOperation, Operation
@@ -93,7 +93,7 @@ def keys_of(owner: Any) -> list[Any]:
     return [key for key in owner if isinstance(key, (str, int))] if type(owner) in {dict, OrderedDict} else []
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """Return a few words on a value: shape, dtype and grad_fn of a tensor, else what it is."""
     from gradsh.engine.dispatch.operation import BoundOperation, Operation
     from gradsh.engine.graph.tensor import Tensor
@@ -115,11 +115,11 @@ def kind_of(value: Any) -> str:
     return _first_line(value) if callable(value) and hasattr(value, "__name__") else type(value).__name__
 
 
-def _first_line(value: Any) -> str:
+def _first_line(value: object) -> str:
     return (getattr(value, "__doc__", None) or "").strip().split("\n")[0][:60]
 
 
-def resolve_attribute(machine: "Machine", owner: Any, name: str) -> Any:
+def resolve_attribute(machine: "Machine", owner: object, name: str) -> Any:
     """Return an attribute of an object, or UNKNOWN. Never raises."""
     try:
         return _step(machine, owner, "attribute", name)

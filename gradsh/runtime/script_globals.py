@@ -61,7 +61,7 @@ class Offer:
             found.update(name for name in namespace.names() if name[0] != "_")
         return sorted(found)
 
-    def base(self, base: Any, names: tuple[str, ...]) -> Any:
+    def base(self, base: object, names: tuple[str, ...]) -> Any:
         """Return the base class of a class statement, if a script may derive from it a class with these names."""
         if isinstance(base, Absent):
             base.explain()

@@ -75,7 +75,7 @@ class OpenFile:
 
 
 @standing_in("open", "the file exists in the session only")
-def open(file: Any, mode: str = "r", *_: Any, **__: Any) -> OpenFile:
+def open(file: object, mode: str = "r", *_: object, **__: object) -> OpenFile:
     """Open a file of the session: for writing a new one, for reading one that the program wrote."""
     name = str(file)
     if "r" in mode:
@@ -115,15 +115,15 @@ class TemporaryFolder:
         self.cleanup()
 
 
-def load_tempfile(_: Any) -> Mapping[str, Any]:
+def load_tempfile(_: object) -> Mapping[str, Any]:
     """Return what `tempfile` offers: names below which the session keeps files, numbered in each session anew."""
     numbers = count(1)
 
-    def folder(suffix: str | None = None, prefix: str | None = None, *_: Any, **__: Any) -> TemporaryFolder:
+    def folder(suffix: str | None = None, prefix: str | None = None, *_: object, **__: object) -> TemporaryFolder:
         """Return a folder with a name of its own."""
         return TemporaryFolder(f"/tmp/{prefix or 'tmp'}{next(numbers)}{suffix or ''}")
 
-    def file(mode: str = "w+b", *_: Any, suffix: str | None = None, prefix: str | None = None, **__: Any) -> OpenFile:
+    def file(mode: str = "w+b", *_: object, suffix: str | None = None, prefix: str | None = None, **__: object) -> OpenFile:
         """Open a new file of the session."""
         opened: OpenFile = open(folder(suffix, prefix).name, mode)
         return opened

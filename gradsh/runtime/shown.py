@@ -62,7 +62,7 @@ class Shown:
                 builtins.pop(name, None)
 
 
-def _held(value: Any, within: set[int]) -> Callable[[], Any]:
+def _held(value: object, within: set[int]) -> Callable[[], Any]:
     """Return a function that gives the value, or raises GoneError."""
     if _leads_nowhere(value, set()):
         return lambda: value
@@ -75,7 +75,7 @@ def _held(value: Any, within: set[int]) -> Callable[[], Any]:
     return lambda: _alive(reference())
 
 
-def _leads_nowhere(value: Any, seen: set[int]) -> bool:
+def _leads_nowhere(value: object, seen: set[int]) -> bool:
     """Whether no graph can be reached from a value."""
     if isinstance(value, Tensor):
         return not value.requires_grad and owner_of(value.array).nbytes <= SMALL
@@ -100,7 +100,7 @@ def _rebuilt(value: Any, within: set[int]) -> Callable[[], Any]:
     return lambda: kind([read() for read in reads])
 
 
-def _alive(value: Any) -> Any:
+def _alive(value: object) -> Any:
     if value is None:
         raise GoneError
     return value

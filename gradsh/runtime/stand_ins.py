@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Progress(ScriptBase):
     """`tqdm`: its argument, with the methods of a progress bar, which show nothing."""
 
-    def __init__(self, iterable: Any = None, *_: Any, total: Any = None, **__: Any) -> None:
+    def __init__(self, iterable: Any = None, *_: object, total: Any = None, **__: object) -> None:
         self.iterable = iterable
         self.total = total
         self.n = 0
@@ -41,7 +41,7 @@ class Progress(ScriptBase):
         """Count on."""
         self.n += n
 
-    def set_description(self, *_: Any, **__: Any) -> None:
+    def set_description(self, *_: object, **__: object) -> None:
         """Take what a bar would show and show nothing."""
 
     set_description_str = set_postfix = set_postfix_str = refresh = reset = close = clear = set_description
@@ -50,7 +50,7 @@ class Progress(ScriptBase):
 class AutoProgress(Progress):
     """The bar of `tqdm.auto`, which asks for an iterator when it is made: a data loader draws a seed for each."""
 
-    def __init__(self, iterable: Any = None, *args: Any, **options: Any) -> None:
+    def __init__(self, iterable: Any = None, *args: object, **options: object) -> None:
         super().__init__(iterable, *args, **options)
         if iterable is not None:
             iter(iterable)
@@ -66,7 +66,7 @@ def _bars(machine: "Machine", kind: type[Progress]) -> dict[str, Any]:
     write = staticmethod(lambda text, *_, **__: machine.on_print(f"{text}\n"))
     bar: Any = type("tqdm", (kind,), {"__module__": "tqdm", "write": write})
 
-    def trange(*numbers: int, **options: Any) -> Any:
+    def trange(*numbers: int, **options: object) -> Any:
         """Return `tqdm(range(…))`."""
         return bar(machine.builtins["range"](*numbers), **options)
 
@@ -119,7 +119,7 @@ class Axes(Nothing):
     size = property(lambda self: prod(self.shape))
 
 
-def subplots(nrows: int = 1, ncols: int = 1, *, squeeze: bool = True, **_: Any) -> tuple[Nothing, Nothing]:
+def subplots(nrows: int = 1, ncols: int = 1, *, squeeze: bool = True, **_: object) -> tuple[Nothing, Nothing]:
     """Return a figure and as many axes as are asked for."""
     shape = [count for count in (nrows, ncols) if count > 1 or not squeeze]
     return NOTHING, Axes(*shape) if shape else NOTHING

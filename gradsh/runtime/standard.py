@@ -50,7 +50,7 @@ def load_contextlib(machine: "Machine") -> Mapping[str, Any]:
     """Return what `contextlib` offers."""
     def redirected(stream: str) -> Any:
         @contextlib.contextmanager
-        def redirect(new_target: Any) -> Iterator[Any]:
+        def redirect(new_target: object) -> Iterator[Any]:
             """Let what a block writes to the stream go into an open file."""
             before = getattr(machine, stream)
             setattr(machine, stream, machine.guard.read(new_target, "write"))
@@ -92,7 +92,7 @@ class ContextDecorator:
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function within `with self`."""
 
-        def inner(*args: Any, **kwargs: Any) -> Any:
+        def inner(*args: object, **kwargs: object) -> Any:
             with self:  # type: ignore[attr-defined]  # the script's class has both methods
                 return func(*args, **kwargs)
 
@@ -186,7 +186,7 @@ def load_json(_: "Machine") -> Mapping[str, Any]:
 
     def dumps(
         obj: Any, *, skipkeys: bool = False, ensure_ascii: bool = True, allow_nan: bool = True, indent: Any = None,
-        separators: Any = None, default: Any = None, sort_keys: bool = False, cls: Any = None,
+        separators: Any = None, default: Any = None, sort_keys: bool = False, cls: object = None,
     ) -> str:
         """Return the value as JSON."""
         if cls is not None:
@@ -209,7 +209,7 @@ def load_json(_: "Machine") -> Mapping[str, Any]:
         return json.loads(s, object_hook=object_hook, parse_float=parse_float, parse_int=parse_int,
                           object_pairs_hook=object_pairs_hook)  # fmt: skip
 
-    def load(fp: Any, **options: Any) -> Any:
+    def load(fp: Any, **options: object) -> Any:
         """Return the value of an open file's JSON text."""
         return loads(fp.read(), **options)
 
@@ -223,7 +223,7 @@ class JSONEncoder(ScriptBase):
     __module__ = "json"
     __script_attributes__ = frozenset({"default"})  # type: ignore[assignment]
 
-    def default(self, o: Any) -> Any:
+    def default(self, o: object) -> Any:
         """Refuse the object."""
         raise TypeError(f"Object of type {type(o).__name__} is not JSON serializable")
 
@@ -235,18 +235,18 @@ def load_operator(machine: "Machine") -> Mapping[str, Any]:
     def attrgetter(*names: str) -> Callable[[Any], Any]:
         """Return a function that reads the named attributes (with dots: of attributes)."""
 
-        def read(owner: Any, path: str) -> Any:
+        def read(owner: object, path: str) -> Any:
             for name in path.split("."):
                 owner = machine.guard.read(owner, name)
             return owner
 
-        def get(owner: Any) -> Any:
+        def get(owner: object) -> Any:
             found = tuple(read(owner, name) for name in names)
             return found[0] if len(found) == 1 else found
 
         return get
 
-    def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    def methodcaller(name: str, /, *args: object, **kwargs: object) -> Callable[[Any], Any]:
         """Return a function that calls the named method of its argument."""
         return lambda owner: machine.guard.read(owner, name)(*args, **kwargs)
 
@@ -262,7 +262,7 @@ def load_pprint(machine: "Machine") -> Mapping[str, Any]:
     """Return what `pprint` offers."""
     import pprint
 
-    def pretty(object: Any, indent: int = 1, width: int = 80, depth: int | None = None) -> None:
+    def pretty(object: object, indent: int = 1, width: int = 80, depth: int | None = None) -> None:
         """Print a value with its parts below each other."""
         machine.on_print(pprint.pformat(object, indent=indent, width=width, depth=depth) + "\n")
 
@@ -274,7 +274,7 @@ class Namespace(ScriptBase):
 
     __module__ = "argparse"
 
-    def __init__(self, **attributes: Any) -> None:
+    def __init__(self, **attributes: object) -> None:
         for name, value in attributes.items():
             check_ordinary(self, name)
             setattr(self, name, value)
@@ -311,7 +311,7 @@ def load_timeit(machine: "Machine") -> Mapping[str, Any]:
     """Return what `timeit` offers."""
     from time import perf_counter
 
-    def timeit(stmt: Any = None, number: int = 1_000_000, **_: Any) -> float:
+    def timeit(stmt: object = None, number: int = 1_000_000, **_: object) -> float:
         """Return how long so many calls of a function take, in seconds."""
         if not callable(stmt):
             raise fail("type", "timeit() takes a function here: text is not run; `time STATEMENT` times a statement", TypeError)
@@ -431,20 +431,20 @@ def load_traceback(machine: "Machine") -> Mapping[str, Any]:
     def text(error: BaseException | None) -> str:
         return "NoneType: None\n" if error is None else f"{type(error).__name__}: {error}\n"
 
-    def format_exc(*_: Any, **__: Any) -> str:
+    def format_exc(*_: object, **__: object) -> str:
         """Return the exception that is being handled."""
         return text(sys.exc_info()[1])
 
-    def print_exc(*_: Any, **__: Any) -> None:
+    def print_exc(*_: object, **__: object) -> None:
         """Write the exception that is being handled to standard error."""
         machine.on_error_output(format_exc())
 
-    def print_exception(*errors: Any, **_: Any) -> None:
+    def print_exception(*errors: object, **_: object) -> None:
         """Write an exception to standard error."""
         found = [one for one in errors if isinstance(one, BaseException)]
         machine.on_error_output(text(found[0] if found else None))
 
-    def format_exception(*errors: Any, **_: Any) -> list[str]:
+    def format_exception(*errors: object, **_: object) -> list[str]:
         """Return an exception's class and sentence."""
         return [text(one) for one in errors if isinstance(one, BaseException)][:1]
 

@@ -90,11 +90,11 @@ class KindOf:
         self._known: dict[type, Any] = {}
         self._nodes: dict[str, NodeKind] = {}
 
-    def stand_in(self, kind: type, builtin: Any) -> None:
+    def stand_in(self, kind: type, builtin: object) -> None:
         """Let a builtin of the language stand for a type of Python's."""
         self._known[kind] = builtin
 
-    def of(self, value: Any) -> Any:
+    def of(self, value: object) -> Any:
         """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
         node = behind(value)
         if isinstance(node, Node):
@@ -120,6 +120,6 @@ class KindOf:
         """Return the name of a value's type, as error messages have it."""
         return self.of(value).__name__ if isinstance(behind(value), Node) else type(value).__name__
 
-    def readable(self, owner: Any, name: str) -> bool:
+    def readable(self, owner: object, name: str) -> bool:
         """Tell whether a value of Python's own type has the attribute, so that only setting it fails."""
         return name in ATTRIBUTES.get(type(owner), ())

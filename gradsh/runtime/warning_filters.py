@@ -40,7 +40,7 @@ class WarningFilters:
         self.filters: list[Filter] = []
         self.recording: list[list[WarningMessage] | None] = []
 
-    def take(self, message: Any, category: type[Warning] | None = UserWarning) -> None:
+    def take(self, message: object, category: type[Warning] | None = UserWarning) -> None:
         """Show, record, raise or ignore a warning; a note, which has no class, is shown."""
         if category is None:
             self.machine.on_warning(str(message))
@@ -80,7 +80,7 @@ def load_warnings(machine: RuntimeHost) -> Mapping[str, Any]:
     filters = machine.warning_filters
     offer(WarningMessage, "message category filename lineno")
 
-    def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
+    def warn(message: object, category: object = None, stacklevel: int = 1, source: object = None) -> None:
         """Report a warning."""
         del stacklevel, source
         if category is not None and not (isinstance(category, type) and issubclass(category, Warning)):
@@ -88,13 +88,13 @@ def load_warnings(machine: RuntimeHost) -> Mapping[str, Any]:
         filters.take(message, category or UserWarning)
 
     def filterwarnings(
-        action: str, message: str = "", category: Any = Warning, module: str = "", lineno: int = 0, append: bool = False,
+        action: str, message: str = "", category: object = Warning, module: str = "", lineno: int = 0, append: bool = False,
     ) -> None:
         """Add a filter by the beginning of the text and the class."""
         del module, lineno
         filters.add(action, message, category, append)
 
-    def simplefilter(action: str, category: Any = Warning, lineno: int = 0, append: bool = False) -> None:
+    def simplefilter(action: str, category: object = Warning, lineno: int = 0, append: bool = False) -> None:
         """Add a filter by the class."""
         del lineno
         filters.add(action, "", category, append)
@@ -104,7 +104,7 @@ def load_warnings(machine: RuntimeHost) -> Mapping[str, Any]:
         filters.filters.clear()
 
     @contextmanager
-    def catch_warnings(*, record: bool = False, action: str | None = None, **_: Any) -> Iterator[list[WarningMessage] | None]:
+    def catch_warnings(*, record: bool = False, action: str | None = None, **_: object) -> Iterator[list[WarningMessage] | None]:
         """Run a block after which the filters are as before; record its warnings in a list."""
         before = [*filters.filters]
         recorded: list[WarningMessage] | None = [] if record else None

@@ -115,7 +115,7 @@ class Controls(ABC):
         values: list[Any] = []
         shown, emit = machine.on_value, self.emit
 
-        def keep(statement: Any, value: Any) -> None:
+        def keep(statement: Any, value: object) -> None:
             values.append(value)
             if not muted:
                 shown(statement, value)
@@ -269,7 +269,7 @@ class Controls(ABC):
         with hushed():
             return self.asker(prompt)
 
-    def browse(self, log: Any, passes: Any) -> bool:
+    def browse(self, log: object, passes: object) -> bool:
         """Show the log of a graph on the whole screen; return False where there is none. What is told meanwhile is shown after it."""
         if self.browser is None or not self.typed or not self.state.call.top:
             return False
@@ -392,7 +392,7 @@ class Controls(ABC):
         """Return the calls and loop passes around a place, outermost first."""
         return () if where is None else scopes(where, known)
 
-    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
+    def cuts_of(self, tensor: object) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
         from gradsh.diagnosis.history import History
         from gradsh.diagnosis.provenance import Origins, frame_of

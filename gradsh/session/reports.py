@@ -37,7 +37,7 @@ class Reports(Controls):
         if not self.spend(characters):
             self.machine.check()
 
-    def _on_doubt(self, message: Warning | str, *_: Any, **__: Any) -> None:
+    def _on_doubt(self, message: Warning | str, *_: object, **__: object) -> None:
         """Tell a warning of Python's or numpy's at the script's line: where it stands in Python's files is no news."""
         self.warn(str(message))
 
@@ -59,7 +59,7 @@ class Reports(Controls):
         self._spend(len(text))
         self.emit(ErrorOutput(text))
 
-    def _on_value(self, statement: stmt, value: Any) -> None:
+    def _on_value(self, statement: stmt, value: object) -> None:
         """Show the value of a statement, but not a generator or a hook's handle: an address, another one in each run."""
         if getattr(type(value), "__script_silent__", False):
             return
@@ -67,7 +67,7 @@ class Reports(Controls):
         self._spend(len(text))
         self.emit(Value(statement.span.line, text))
 
-    def _on_exit(self, code: Any) -> None:
+    def _on_exit(self, code: object) -> None:
         """Leave with the status of a SystemExit: none is 0, a text is shown and means 1, as in Python."""
         if code is not None and not isinstance(code, int):
             self.warn(str(code))

@@ -20,7 +20,7 @@ for gradsh_leaf in [leaf for group in {0}.param_groups for leaf in group["params
 """
 
 
-def number_of(session: Any, name: str) -> int | None:
+def number_of(session: object, name: str) -> int | None:
     """Return the whole number that the program's latest top-level assignment gives a name, None where it gives another value."""
     found = _assigned(_units(session), name)
     return None if found is None else int(found.value)  # type: ignore[call-overload]

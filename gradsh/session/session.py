@@ -120,7 +120,7 @@ class Session(Reports):
         self.machine.builtins.update((name, self._assertion(name)) for name in ASSERTIONS)
 
     def _assertion(self, name: str) -> Callable[..., Any]:
-        def ask(*args: Any, **kwargs: Any) -> Any:
+        def ask(*args: object, **kwargs: object) -> Any:
             from gradsh.probe.assertions import functions
 
             return functions(self.reachable, self.state.meter)[name](*args, **kwargs)

@@ -208,7 +208,7 @@ class Host:
 
         return watched(session, self.sink, plain=self.plain, quick=True)
 
-    def note_interrupt(self, _number: int = 0, _frame: Any = None) -> None:
+    def note_interrupt(self, _number: int = 0, _frame: object = None) -> None:
         """Answer a Ctrl-C while nothing runs: where no line is being read, it is meant for the one that was typed last."""
         self.interrupted = not self.reading()
 

@@ -115,7 +115,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
     last: dict[int, Any] = {}
     """Frame -> the span of its last statement: the parts of one of several lines come again."""
 
-    def on_call(frame: Any, event: str, arg: Any) -> Any:
+    def on_call(frame: Any, event: str, arg: object) -> Any:
         del event, arg
         unit = machine.units.of(frame.f_code) if _is_own(frame, machine) else None
         if unit is None:
@@ -123,7 +123,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
         last[id(frame)] = unit.stmt.span if _is_top(frame) else None  # it has stopped before that of the top level
         return on_line
 
-    def on_line(frame: Any, event: str, arg: Any) -> Any:
+    def on_line(frame: Any, event: str, arg: object) -> Any:
         del arg
         code, line = frame.f_code, frame.f_lineno
         leaving = not _is_top(frame) and line == code.co_firstlineno  # what tells of calls is noted there
@@ -159,7 +159,7 @@ def _stop_at(program: dict[str, Any], stepper: "_Statements", stop: ScriptStop) 
 
 
 @contextmanager
-def _reading(program: dict[str, Any], local: Mapping[str, Any]) -> Iterator[None]:
+def _reading(program: dict[str, Any], local: Mapping[str, object]) -> Iterator[None]:
     """Let the variables of a function be read as the program's own are."""
     hidden = {name: program[name] for name in local if name in program}
     program.update(local)
@@ -180,7 +180,7 @@ def _is_own(frame: Any, machine: Any) -> bool:
     return frame.f_builtins is machine.builtins and (_is_top(frame) or frame.f_code.co_name[0] != "<")
 
 
-def _depth(frame: Any, machine: Any) -> int:
+def _depth(frame: Any, machine: object) -> int:
     """Return in how many calls of the script's functions a frame stands."""
     depth = -1
     while frame is not None:

@@ -17,7 +17,7 @@ class Fault:
         self.fields = fields
 
 
-def fail(kind: str, message: str, error: type[Exception] = RuntimeError, **fields: Any) -> Exception:
+def fail(kind: str, message: str, error: type[Exception] = RuntimeError, **fields: object) -> Exception:
     """Return an `error(message)` whose attribute `fault` holds `kind` and `fields`; the caller raises it."""
     exception = error(message)
     exception.fault = Fault(kind, fields)  # type: ignore[attr-defined]

@@ -15,14 +15,14 @@ class Constraint:
     __script_base__ = True
     event_dim = 0
 
-    def __init__(self, title: str, holds: Callable[[Any], Any], **bounds: Any) -> None:
+    def __init__(self, title: str, holds: Callable[[Any], object], **bounds: object) -> None:
         self._title = title
         self._holds = holds
         self._bounds = bounds
         for name, bound in bounds.items():
             setattr(self, name, bound)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         """Return where `value` is valid; nothing of it is recorded."""
         with no_grad():
             return self._holds(value)
@@ -31,28 +31,28 @@ class Constraint:
         return f"{self._title}({', '.join(f'{name}={bound}' for name, bound in self._bounds.items())})"
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: object) -> bool:
     """Return whether a constraint depends on the parameters of its distribution; here each is made for the parameters at hand."""
     del constraint
     return False
 
 
-def greater_than(lower_bound: Any) -> Constraint:
+def greater_than(lower_bound: object) -> Constraint:
     """Return the constraint `lower_bound < value`."""
     return Constraint("GreaterThan", lambda value: lower_bound < value, lower_bound=lower_bound)
 
 
-def greater_than_eq(lower_bound: Any) -> Constraint:
+def greater_than_eq(lower_bound: object) -> Constraint:
     """Return the constraint `lower_bound <= value`."""
     return Constraint("GreaterThanEq", lambda value: lower_bound <= value, lower_bound=lower_bound)
 
 
-def less_than(upper_bound: Any) -> Constraint:
+def less_than(upper_bound: object) -> Constraint:
     """Return the constraint `value < upper_bound`."""
     return Constraint("LessThan", lambda value: value < upper_bound, upper_bound=upper_bound)
 
 
-def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+def interval(lower_bound: object, upper_bound: object) -> Constraint:
     """Return the constraint `lower_bound <= value <= upper_bound`."""
     return Constraint(
         "Interval", lambda value: (lower_bound <= value) & (value <= upper_bound),

@@ -19,7 +19,7 @@ class Normal(Distribution):
     has_rsample = True
     _parameters = ("loc", "scale")
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(shape_of(self.loc, loc, scale), validate_args=validate_args)
 
@@ -28,25 +28,25 @@ class Normal(Distribution):
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.stddev.pow(2))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Any:
         """Return a sample, without a gradient."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return find("normal")(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return `loc + eps * scale` for standard normal `eps`."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).normal_()
         return self.loc + eps * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`."""
         self._checked(value)
         variance = self.scale**2
         log_scale = self.scale.log()
         return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: object) -> Any:
         """Return the cumulative probability up to `value`."""
         distance = (self._checked(value) - self.loc) * self.scale.reciprocal()
         return 0.5 * (1 + (distance / math.sqrt(2)).erf())
@@ -66,7 +66,7 @@ class Uniform(Distribution):
     has_rsample = True
     _parameters = ("low", "high")
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: object, high: object, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(shape_of(self.low, low, high), validate_args=validate_args)
 
@@ -81,24 +81,24 @@ class Uniform(Distribution):
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the bounds."""
         share = find("rand")(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + share * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`: -inf at the upper bound."""
         self._checked(value)
         above = self.low.le(value).type_as(self.low)
         below = self.high.gt(value).type_as(self.low)
         return above.mul(below).log() - (self.high - self.low).log()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: object) -> Any:
         """Return the cumulative probability up to `value`."""
         share = (self._checked(value) - self.low) / (self.high - self.low)
         return share.clamp(min=0, max=1)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: object) -> Any:
         """Return the value up to which the cumulative probability is `value`."""
         return value * (self.high - self.low) + self.low
 
@@ -115,7 +115,7 @@ class Exponential(Distribution):
     has_rsample = True
     _parameters = ("rate",)
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: object, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
@@ -124,16 +124,16 @@ class Exponential(Distribution):
     mode = property(lambda self: find("zeros_like")(self.rate))
     variance = property(lambda self: self.rate.pow(-2))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the rate."""
         return find("empty")(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`."""
         self._checked(value)
         return self.rate.log() - self.rate * value
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: object) -> Any:
         """Return the cumulative probability up to `value`."""
         return 1 - (-self.rate * self._checked(value)).exp()
 

@@ -26,7 +26,7 @@ class Geometric(_Discrete):
     support = constraints.nonnegative_integer
     has_enumerate_support = False
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         given = _given(probs, logits)
         (self._param,) = broadcast_all(probs if given == "probs" else logits)
         setattr(self, given, self._param)
@@ -39,7 +39,7 @@ class Geometric(_Discrete):
             )
             raise fail("value", message, ValueError)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: object) -> Any:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, batch_shape)
 
@@ -49,14 +49,14 @@ class Geometric(_Discrete):
     mode = property(lambda self: find("zeros_like")(self.probs))
     variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Any:
         """Return random counts."""
         with no_grad():
             low = finfo(self.probs.dtype).tiny
             share = find("empty")(self._extended_shape(sample_shape), dtype=self.probs.dtype).uniform_(low, 1)
             return (share.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the probability of the counts in `value`."""
         value, probs = broadcast_all(self._checked(value), self.probs)
         probs = probs.clone()
@@ -75,14 +75,14 @@ class Binomial(_Discrete):
         total_count=constraints.nonnegative_integer, probs=constraints.unit_interval, logits=constraints.real,
     )
 
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, total_count: object = 1, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         given = _given(probs, logits)
         self.total_count, self._param = broadcast_all(total_count, probs if given == "probs" else logits)
         self.total_count = self.total_count.type_as(self._param)
         setattr(self, given, self._param)
         super().__init__(shape_of(self._param, total_count, probs if given == "probs" else logits), validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: object) -> Any:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._resized(batch_shape, batch_shape)
         made.total_count = self.total_count.expand(batch_shape)
@@ -95,7 +95,7 @@ class Binomial(_Discrete):
     mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Any:
         """Return random counts."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
@@ -133,7 +133,7 @@ class Multinomial(Distribution):
 
     arg_constraints = Constraints(probs=constraints.simplex, logits=constraints.real_vector)
 
-    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, total_count: int = 1, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         if not isinstance(total_count, int):
             raise fail("type", "inhomogeneous total_count is not supported", NotImplementedError)
         self.total_count = total_count

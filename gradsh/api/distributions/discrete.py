@@ -20,7 +20,7 @@ from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 
-def _given(probs: Any, logits: Any) -> str:
+def _given(probs: object, logits: object) -> str:
     """Return which of the two was given; it has to be one."""
     if (probs is None) == (logits is None):
         message = "Either `probs` or `logits` must be specified, but not both."
@@ -84,7 +84,7 @@ class Categorical(_Discrete):
         found = find("multinomial")(rows, math.prod(sample_shape), True)
         return found.T.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the probability of the classes in `value`."""
         index = self._checked(value).long().unsqueeze(-1)
         index, logits = find("broadcast_tensors")(index, self.logits)
@@ -107,7 +107,7 @@ class OneHotCategorical(Distribution):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
         shape = self._categorical.param_shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
@@ -118,7 +118,7 @@ class OneHotCategorical(Distribution):
         made._categorical = self._categorical.expand(batch_shape)
         return made
 
-    def _one_hot(self, index: Any) -> Any:
+    def _one_hot(self, index: object) -> Any:
         return find("one_hot")(index, self._categorical._num_events).to(self._categorical._param)
 
     @property
@@ -146,12 +146,12 @@ class OneHotCategorical(Distribution):
         """The variance."""
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Any:
         """Return random vectors."""
         with no_grad():
             return self._one_hot(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the probability of the vectors in `value`."""
         return self._categorical.log_prob(self._checked(value).max(-1)[1])
 
@@ -170,7 +170,7 @@ class Bernoulli(_Discrete):
     arg_constraints = Constraints(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.boolean
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         if _given(probs, logits) == "probs":
             (self.probs,) = broadcast_all(probs)
             self._param = self.probs
@@ -179,7 +179,7 @@ class Bernoulli(_Discrete):
             self._param = self.logits
         super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: object) -> Any:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, batch_shape)
 
@@ -196,12 +196,12 @@ class Bernoulli(_Discrete):
 
     variance = property(lambda self: self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Any:
         """Return random zeros and ones."""
         with no_grad():
             return find("bernoulli")(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the probability of `value`."""
         self._checked(value)
         logits, value = broadcast_all(self.logits, value)
@@ -223,7 +223,7 @@ class Poisson(Distribution):
     support = constraints.nonnegative_integer
     _parameters = ("rate",)
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: object, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
@@ -239,7 +239,7 @@ class Poisson(Distribution):
         """The most probable count."""
         return self.rate.floor()
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Any:
         """Return random counts."""
         with no_grad():
             return find("poisson")(self.rate.expand(self._extended_shape(sample_shape)))

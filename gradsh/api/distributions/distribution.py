@@ -19,14 +19,14 @@ NUMBERS = (int, float, bool)
 class Computed:
     """An attribute that is computed, with recording on, when it is first read, and then kept."""
 
-    def __init__(self, compute: Callable[[Any], Any]) -> None:
+    def __init__(self, compute: Callable[[Any], object]) -> None:
         self._compute = compute
         self.__doc__ = compute.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is None:
             return self
         with enable_grad():
@@ -41,11 +41,11 @@ class Constraints:
     def __init__(self, **constraints: Constraint) -> None:
         self._constraints = constraints
 
-    def __get__(self, instance: Any, owner: type | None = None) -> dict[str, Constraint]:
+    def __get__(self, instance: object, owner: type | None = None) -> dict[str, Constraint]:
         return dict(self._constraints)
 
 
-def broadcast_all(*values: Any) -> Any:
+def broadcast_all(*values: object) -> Any:
     """Return the parameters as tensors of one shape; numbers take the dtype of the first tensor."""
     if not all(isinstance(one, (Tensor, *NUMBERS)) for one in values):
         message = (
@@ -57,7 +57,7 @@ def broadcast_all(*values: Any) -> Any:
     return find("broadcast_tensors")(*tensors)
 
 
-def shape_of(first: Any, *parameters: Any) -> Size:
+def shape_of(first: Any, *parameters: object) -> Size:
     """Return the batch shape: none when all parameters are numbers, else the shape they have together."""
     return Size() if all(isinstance(one, NUMBERS) for one in parameters) else first.size()
 
@@ -121,7 +121,7 @@ class Distribution(ScriptBase):
                 )
                 raise fail("value", message, ValueError)
 
-    def _validate_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: object) -> None:
         if not isinstance(value, Tensor):
             raise fail("value", "The value argument to log_prob must be a Tensor", ValueError)
         self._validate_shape(value.size())
@@ -203,24 +203,24 @@ class Distribution(ScriptBase):
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Any:
         """Return a sample, without a gradient."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the parameters."""
         raise abstract()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density (or probability) at `value`."""
         raise abstract()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: object) -> Any:
         """Return the cumulative probability up to `value`."""
         raise abstract()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: object) -> Any:
         """Return the value up to which the cumulative probability is `value`."""
         raise abstract()
 
@@ -239,7 +239,7 @@ class Distribution(ScriptBase):
     def _extended_shape(self, sample_shape: Any = ()) -> Any:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
-    def _checked(self, value: Any) -> Any:
+    def _checked(self, value: object) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return value

@@ -45,7 +45,7 @@ class Gamma(Distribution):
     has_rsample = True
     _parameters = ("concentration", "rate")
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: object, rate: object, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(shape_of(self.concentration, concentration, rate), validate_args=validate_args)
 
@@ -64,14 +64,14 @@ class Gamma(Distribution):
         """The variance."""
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         found = find("_standard_gamma")(self.concentration.expand(shape)) / self.rate.expand(shape)
         found.detach().clamp_(min=finfo(found.dtype).tiny)
         return found
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`."""
         self._checked(value)
         power = find("xlogy")(self.concentration - 1, value)
@@ -82,7 +82,7 @@ class Gamma(Distribution):
         shape = self.concentration
         return shape - self.rate.log() + shape.lgamma() + (1.0 - shape) * shape.digamma()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: object) -> Any:
         """Return the cumulative probability up to `value`."""
         return find("igamma")(self.concentration, self.rate * self._checked(value))
 
@@ -149,7 +149,7 @@ class Beta(Distribution):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration1: object, concentration0: object, validate_args: bool | None = None) -> None:
         both = broadcast_all(concentration1, concentration0)
         self._dirichlet = Dirichlet(find("stack")(list(both), -1))
         super().__init__(shape_of(both[0], concentration1, concentration0), validate_args=validate_args)
@@ -183,7 +183,7 @@ class Beta(Distribution):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the concentrations."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
@@ -215,7 +215,7 @@ class StudentT(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, df: object, loc: object = 0.0, scale: object = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.size(), validate_args=validate_args)
@@ -245,13 +245,13 @@ class StudentT(Distribution):
         found[df <= 1] = math.nan
         return found
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the parameters."""
         normal = find("empty")(self._extended_shape(sample_shape), dtype=self.df.dtype).normal_()
         drawn = normal * find("rsqrt")(self._chi2.rsample(sample_shape) / self.df)
         return self.loc + self.scale * drawn
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`."""
         y = (self._checked(value) - self.loc) / self.scale
         half = 0.5 * self.df

@@ -59,7 +59,7 @@ _FORMULAS: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-def kl_divergence(p: Any, q: Any) -> Any:
+def kl_divergence(p: object, q: object) -> Any:
     """Return the divergence KL(p || q) of each distribution of the batch."""
     for kind, formula in _FORMULAS.items():
         if isinstance(p, kind) and isinstance(q, kind):

@@ -14,7 +14,7 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints = Constraints()
 
-    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, mixture_distribution: object, component_distribution: object, validate_args: bool | None = None) -> None:
         if not isinstance(mixture_distribution, Categorical):
             message = " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
             raise fail("value", message, ValueError)
@@ -66,11 +66,11 @@ class MixtureSameFamily(Distribution):
         within = self._weighted(component.variance)
         return within + self._weighted((component.mean - self._beside(self.mean)).pow(2.0))
 
-    def cdf(self, x: Any) -> Any:
+    def cdf(self, x: object) -> Any:
         """Return the cumulative probability up to `x`."""
         return (self.component_distribution.cdf(self._beside(x)) * self.mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, x: Any) -> Any:
+    def log_prob(self, x: object) -> Any:
         """Return the log of the density at `x`."""
         each = self.component_distribution.log_prob(self._beside(self._checked(x)))
         return (each + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)

@@ -83,7 +83,7 @@ class MultivariateNormal(Distribution):
     mode = mean
     variance = property(lambda self: self._factor.pow(2).sum(-1).expand(self._batch_shape + self._event_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return `loc` plus the factor times standard normal numbers."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).normal_()
         return self.loc + (self._factor @ eps.unsqueeze(-1)).squeeze(-1)

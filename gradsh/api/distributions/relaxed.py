@@ -41,12 +41,12 @@ class LogitRelaxedBernoulli(_OfDiscrete):
     arg_constraints = Constraints(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.real
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, temperature: Any, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         self.temperature = temperature
         self._hard = Bernoulli(probs, logits)
         super().__init__(self._hard.batch_shape, validate_args=validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the parameter."""
         shape = self._extended_shape(sample_shape)
         probs = _inside(self.probs.expand(shape))
@@ -66,12 +66,12 @@ class ExpRelaxedCategorical(_OfDiscrete):
     arg_constraints = Constraints(probs=constraints.simplex, logits=constraints.real_vector)
     support = constraints.real_vector
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, temperature: Any, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         self.temperature = temperature
         self._hard = Categorical(probs, logits)
         super().__init__(self._hard.batch_shape, self._hard.param_shape[-1:], validate_args=validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the parameter."""
         share = _inside(find("rand")(self._extended_shape(sample_shape), dtype=self.logits.dtype))
         scores = (self.logits + -(-share.log()).log()) / self.temperature
@@ -100,7 +100,7 @@ class RelaxedBernoulli(_Relaxed):
     arg_constraints = LogitRelaxedBernoulli.arg_constraints
     support = constraints.unit_interval
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, temperature: object, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
 
 
@@ -110,6 +110,6 @@ class RelaxedOneHotCategorical(_Relaxed):
     arg_constraints = ExpRelaxedCategorical.arg_constraints
     support = constraints.simplex
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, temperature: object, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)

@@ -22,7 +22,7 @@ class Cauchy(Distribution):
     has_rsample = True
     _parameters = ("loc", "scale")
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(shape_of(self.loc, loc, scale), validate_args=validate_args)
 
@@ -30,17 +30,17 @@ class Cauchy(Distribution):
     mode = property(lambda self: self.loc)
     variance = property(lambda self: find("full")(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the parameters."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
         return self.loc + eps * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`."""
         self._checked(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: object) -> Any:
         """Return the cumulative probability up to `value`."""
         return find("atan")((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
 
@@ -59,7 +59,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints = Constraints(loc=constraints.real, scale=constraints.positive)
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits, full = finfo(self.loc.dtype), find("full_like")
         numbers = isinstance(loc, NUMBERS) and isinstance(scale, NUMBERS)
@@ -69,7 +69,7 @@ class Gumbel(TransformedDistribution):
         steps = [ExpTransform().inv, AffineTransform(0, -ones), ExpTransform().inv, AffineTransform(loc, -self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: object) -> Any:
         """Return this distribution with its parameters expanded to `batch_shape`."""
         return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
 
@@ -78,7 +78,7 @@ class Gumbel(TransformedDistribution):
     stddev = property(lambda self: (math.pi / math.sqrt(6)) * self.scale)
     variance = property(lambda self: self.stddev.pow(2))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`."""
         y = (self.loc - self._checked(value)) / self.scale
         return (y - y.exp()) - self.scale.log()

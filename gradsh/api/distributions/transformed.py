@@ -18,7 +18,7 @@ class TransformedDistribution(Distribution):
 
     arg_constraints = Constraints()
 
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, base_distribution: Any, transforms: object, validate_args: bool | None = None) -> None:
         found = [transforms] if isinstance(transforms, Transform) else transforms
         if not isinstance(found, list) or not all(isinstance(one, Transform) for one in found):
             message = f"transforms must be a Transform or list, but was {transforms}"
@@ -50,7 +50,7 @@ class TransformedDistribution(Distribution):
         made.base_dist = self.base_dist.expand(whole[: len(whole) - len(self.base_dist.event_shape)])
         return made
 
-    def _transformed(self, x: Any) -> Any:
+    def _transformed(self, x: object) -> Any:
         for transform in self.transforms:
             x = transform(x)
         return x
@@ -104,7 +104,7 @@ class LogNormal(TransformedDistribution):
     arg_constraints = Constraints(loc=constraints.real, scale=constraints.positive)
     support = constraints.positive
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
     loc = property(lambda self: self.base_dist.loc)
@@ -131,7 +131,7 @@ class Laplace(Distribution):
     has_rsample = True
     _parameters = ("loc", "scale")
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(shape_of(self.loc, loc, scale), validate_args=validate_args)
 
@@ -140,18 +140,18 @@ class Laplace(Distribution):
     variance = property(lambda self: 2 * self.scale.pow(2))
     stddev = property(lambda self: 2**0.5 * self.scale)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Any:
         """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         share = find("empty")(shape, dtype=self.loc.dtype).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * share.sign() * (-share.abs()).log1p()
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Any:
         """Return the log of the density at `value`."""
         self._checked(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: object) -> Any:
         """Return the cumulative probability up to `value`."""
         away = self._checked(value) - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()

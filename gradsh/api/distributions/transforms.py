@@ -38,25 +38,25 @@ class Transform(ScriptBase):
             return result
         return self._keep(x, self._call(x))[1]
 
-    def inverse(self, y: Any) -> Any:
+    def inverse(self, y: object) -> Any:
         """Return what is mapped to `y`; with a cache, the very tensor that was."""
         result, kept = self._pair
         if kept is y and y is not None:
             return result
         return self._keep(self._inverse(y), y)[0]
 
-    def _keep(self, x: Any, y: Any) -> tuple[Any, Any]:
+    def _keep(self, x: object, y: object) -> tuple[Any, Any]:
         if self._cache_size:
             self._pair = (x, y)
         return x, y
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: object) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: object) -> Any:
         raise NotImplementedError
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
         """Return the log of how much volumes grow at `x`."""
         raise NotImplementedError
 
@@ -75,13 +75,13 @@ class Inverse(Transform):
 
     inv = property(lambda self: self._transform)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: object) -> Any:
         return self._transform.inverse(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: object) -> Any:
         return self._transform(y)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
         """Return the log of how much volumes grow at `x`."""
         return -self._transform.log_abs_det_jacobian(y, x)
 
@@ -101,7 +101,7 @@ class ExpTransform(Transform):
     def _inverse(self, y: Any) -> Any:
         return y.log()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
         """Return the log of how much volumes grow at `x`."""
         return x
 
@@ -121,7 +121,7 @@ class SigmoidTransform(Transform):
         kept = y.clamp(min=limits.tiny, max=1.0 - limits.eps)
         return kept.log() - (-kept).log1p()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Any, y: object) -> Any:
         """Return the log of how much volumes grow at `x`."""
         softplus = find("softplus")
         return -softplus(-x) - softplus(x)
@@ -139,7 +139,7 @@ class TanhTransform(Transform):
     def _inverse(self, y: Any) -> Any:
         return y.atanh()
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Any, y: object) -> Any:
         """Return the log of how much volumes grow at `x`, in a form that is exact where tanh is flat."""
         return 2.0 * (math.log(2.0) - x - find("softplus")(-2.0 * x))
 
@@ -150,13 +150,13 @@ class SoftplusTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: object) -> Any:
         return find("softplus")(x)
 
     def _inverse(self, y: Any) -> Any:
         return (-y).expm1().neg().log() + y
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Any, y: object) -> Any:
         """Return the log of how much volumes grow at `x`."""
         return -find("softplus")(-x)
 
@@ -212,13 +212,13 @@ class ComposeTransform(Transform):
             x = part(x)
         return x
 
-    def inverse(self, y: Any) -> Any:
+    def inverse(self, y: object) -> Any:
         """Return what is mapped to `y`."""
         for part in reversed(self.parts):
             y = part.inverse(y)
         return y
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
         """Return the log of how much volumes grow at `x`."""
         found: Any = 0
         for part in self.parts:

@@ -39,7 +39,7 @@ class Hardtanh(Declared, function="hardtanh"):
 
     _settings = takes(min_val=-1.0, max_val=1.0, inplace=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         if not self.max_val > self.min_val:
             raise fail("value", "max_val must be greater than min_val", ValueError)
@@ -138,7 +138,7 @@ class Tanhshrink(Declared, function="tanhshrink"):
 class PReLU(Module):
     """x, or weight * x below 0, with a learned weight."""
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: object = None, dtype: object = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init

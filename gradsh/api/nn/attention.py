@@ -39,7 +39,7 @@ class MultiheadAttention(Module):
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
         add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
-        device: Any = None, dtype: Any = None,
+        device: object = None, dtype: object = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             message = (
@@ -66,7 +66,7 @@ class MultiheadAttention(Module):
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
-    def _add_projections(self, kind: Any) -> None:
+    def _add_projections(self, kind: object) -> None:
         size = self.embed_dim
         if self._qkv_same_embed_dim:
             self.in_proj_weight = blank((3 * size, size), kind)
@@ -94,8 +94,8 @@ class MultiheadAttention(Module):
     # --- forward -------------------------------------------------------------------------------------------------------
 
     def forward(
-        self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
-        attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False,
+        self, query: Any, key: Any, value: Any, key_padding_mask: object = None, need_weights: bool = True,
+        attn_mask: object = None, average_attn_weights: bool = True, is_causal: bool = False,
     ) -> tuple[Any, Any]:
         """Return the attention's output and, if `need_weights`, the weights (mean over heads, or each head's)."""
         padding = float_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
@@ -152,7 +152,7 @@ class MultiheadAttention(Module):
             message = f"key shape {key.shape} does not match value shape {value.shape}"
             raise fail("shape", message, AssertionError, tensor=key)
 
-    def _project(self, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+    def _project(self, query: object, key: object, value: object) -> tuple[Any, Any, Any]:
         linear = find("linear")
         bias, weight, size = self.in_proj_bias, self.in_proj_weight, self.embed_dim
         if weight is None:
@@ -218,7 +218,7 @@ class MultiheadAttention(Module):
             raise fail("shape", message, RuntimeError, tensor=mask)
         return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
-    def _extended(self, k: Any, v: Any, mask: Any, padding: Any, batch: int) -> tuple[Any, Any, Any, Any]:
+    def _extended(self, k: object, v: object, mask: object, padding: object, batch: int) -> tuple[Any, Any, Any, Any]:
         """Add the learned key and value at the end of the sequence."""
         if self.bias_k is None or self.bias_v is None:
             return k, v, mask, padding
@@ -226,7 +226,7 @@ class MultiheadAttention(Module):
         k, v = cat([k, self.bias_k.repeat(1, batch, 1)]), cat([v, self.bias_v.repeat(1, batch, 1)])
         return k, v, _padded(mask), _padded(padding)
 
-    def _with_zeros(self, k: Any, v: Any, mask: Any, padding: Any, batch: int) -> tuple[Any, Any, Any, Any]:
+    def _with_zeros(self, k: Any, v: object, mask: object, padding: object, batch: int) -> tuple[Any, Any, Any, Any]:
         """Add a key and value of zeros at the end of the sequence."""
         if not self.add_zero_attn:
             return k, v, mask, padding
@@ -235,7 +235,7 @@ class MultiheadAttention(Module):
         return cat([k, zeros], 1), cat([v, zeros], 1), _padded(mask), _padded(padding)
 
 
-def _padded(mask: Any) -> Any:
+def _padded(mask: object) -> Any:
     return None if mask is None else functional("pad")(mask, (0, 1))
 
 

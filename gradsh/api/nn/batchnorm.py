@@ -23,7 +23,7 @@ class NormBase(Module):
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
+        track_running_stats: bool = True, device: object = None, dtype: object = None, *, bias: bool = True,
     ) -> None:
         super().__init__()
         kind = factory(device, dtype)

@@ -18,7 +18,7 @@ class RNNCellBase(Module):
     state_words = "hidden"
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self, input_size: int, hidden_size: int, bias: bool = True, device: object = None, dtype: object = None
     ) -> None:
         super().__init__()
         kind = factory(device, dtype)
@@ -46,7 +46,7 @@ class RNNCellBase(Module):
         own = self._parameters
         return own["weight_ih"], own["weight_hh"], own["bias_ih"], own["bias_hh"]
 
-    def _batched(self, input: Tensor, state: Any, word: str = "hx") -> tuple[Tensor, Any, bool]:
+    def _batched(self, input: Tensor, state: object, word: str = "hx") -> tuple[Tensor, Any, bool]:
         """Check dimensions; return input and state with a batch dimension, and whether there was one."""
         name = type(self).__name__
         if input.ndim not in {1, 2}:
@@ -97,8 +97,8 @@ class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh)."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
-        dtype: Any = None,
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: object = None,
+        dtype: object = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity

@@ -23,7 +23,7 @@ class _Listed(Module):
             raise fail("index", f"index {place} is out of range", IndexError)
         return place % size
 
-    def _key(self, index: Any) -> str:
+    def _key(self, index: object) -> str:
         return list(self._modules)[self._place(index)]
 
     def __len__(self) -> int:
@@ -32,10 +32,10 @@ class _Listed(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(list(self._modules.values()))
 
-    def __setitem__(self, index: Any, module: Module) -> None:
+    def __setitem__(self, index: object, module: Module) -> None:
         write(self, self._key(index), module)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: object) -> None:
         keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
         for key in keys:
             check_ordinary(self, key)
@@ -60,7 +60,7 @@ class _Listed(Module):
         self.__dict__["_modules"] = {str(place): one for place, one in enumerate(held)}
         return self
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: object) -> Any:
         """Take a module out and return it."""
         found = self[key]  # type: ignore[index]
         del self[key]
@@ -141,7 +141,7 @@ class ModuleList(_Listed):
 class ModuleDict(Module):
     """A dictionary of modules whose parameters count as the owner's."""
 
-    def __init__(self, modules: Any = None) -> None:
+    def __init__(self, modules: object = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -197,7 +197,7 @@ class ModuleDict(Module):
 class ParameterList(Module):
     """A list of parameters that count as the owner's; tensors become parameters."""
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -214,7 +214,7 @@ class ParameterList(Module):
             return type(self)([getattr(self, str(place)) for place in range(*index.indices(self._size))])
         return getattr(self, self._place(index))
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         setattr(self, self._place(index), as_parameter(value))
 
     def __len__(self) -> int:
@@ -223,16 +223,16 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter([getattr(self, str(place)) for place in range(self._size)])
 
-    def __iadd__(self, values: Iterable[Any]) -> "ParameterList":
+    def __iadd__(self, values: Iterable[object]) -> "ParameterList":
         return self.extend(values)
 
-    def append(self, value: Any) -> "ParameterList":
+    def append(self, value: object) -> "ParameterList":
         """Add a value at the end; return the list."""
         setattr(self, str(self._size), as_parameter(value))
         self._size += 1
         return self
 
-    def extend(self, values: Iterable[Any]) -> "ParameterList":
+    def extend(self, values: Iterable[object]) -> "ParameterList":
         """Add values at the end; return the list."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             message = f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
@@ -249,7 +249,7 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dictionary of parameters that count as the owner's; tensors become parameters."""
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: object = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:
@@ -258,7 +258,7 @@ class ParameterDict(Module):
     def __getitem__(self, key: str) -> Any:
         return read(self, key)
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         write(self, key, as_parameter(value))
         self._keys[key] = None
 
@@ -288,7 +288,7 @@ class ParameterDict(Module):
         """Return the values."""
         return [self[key] for key in self._keys]
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: object) -> None:
         """Add the pairs of a dictionary (a plain one in the order of its keys) or a list."""
         if not isinstance(parameters, Iterable):
             text = f"ParametersDict.update should be called with an iterable of key/value pairs, but got {type(parameters).__name__}"
@@ -304,11 +304,11 @@ class ParameterDict(Module):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return the value of a key, or `default`."""
         return read(self, key) if key in self else default
 
-    def setdefault(self, key: str, default: Any = None) -> Any:
+    def setdefault(self, key: str, default: object = None) -> Any:
         """Return the value of a key, which is `default` from now on if it had none."""
         if key not in self:
             self[key] = default
@@ -339,12 +339,12 @@ class ParameterDict(Module):
         return _parameter_lines(self.items(), typename)
 
 
-def as_parameter(value: Any) -> Any:
+def as_parameter(value: object) -> Any:
     """Make a parameter of a tensor that is none."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _parameter_lines(pairs: Iterable[tuple[Any, Any]], kind_of: Callable[[Any], Any] = operator.attrgetter("dtype")) -> str:
+def _parameter_lines(pairs: Iterable[tuple[object, object]], kind_of: Callable[[Any], object] = operator.attrgetter("dtype")) -> str:
     lines = []
     for key, value in pairs:
         if isinstance(value, Tensor):

@@ -30,8 +30,8 @@ class ConvNd(Module):
         own(cls, "__init__")
 
     def _set_up(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-        output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any,
+        self, in_channels: int, out_channels: int, kernel_size: object, stride: object, padding: object, dilation: object,
+        output_padding: object, groups: int, bias: bool, padding_mode: str, device: object, dtype: object,
     ) -> None:
         kind = factory(device, dtype)
         n = self.dimensions
@@ -50,7 +50,7 @@ class ConvNd(Module):
         self.register_parameter("bias", blank((out_channels,), kind) if bias else None)
         self.reset_parameters()
 
-    def _check(self, inputs: int, outputs: int, groups: int, padding: Any, stride: Any, mode: str) -> None:
+    def _check(self, inputs: int, outputs: int, groups: int, padding: object, stride: object, mode: str) -> None:
         if groups <= 0:
             raise fail("value", "groups must be a positive integer", ValueError)
         if inputs % groups != 0:
@@ -90,8 +90,8 @@ class ConvNd(Module):
 
 class _Conv(ConvNd):
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: object, stride: object = 1, padding: object = 0, dilation: object = 1,
+        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: object = None, dtype: object = None,
     ) -> None:
         super().__init__()
         self._set_up(
@@ -136,9 +136,9 @@ class _ConvTranspose(ConvNd):
     transposed = True
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-        output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",
-        device: Any = None, dtype: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: object, stride: object = 1, padding: object = 0,
+        output_padding: object = 0, groups: int = 1, bias: bool = True, dilation: object = 1, padding_mode: str = "zeros",
+        device: object = None, dtype: object = None,
     ) -> None:
         super().__init__()
         if padding_mode != "zeros":

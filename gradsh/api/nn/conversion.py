@@ -12,7 +12,7 @@ from gradsh.ops.copy_cast import check_device
 from gradsh.text.fault import fail
 
 
-def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def parse_to(args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
     """Return the numpy dtype that `to(...)` asks for, None if it names a device only."""
     dtype = as_dtype(kwargs.get("dtype"))
     for value in (*args, kwargs.get("device")):
@@ -31,7 +31,7 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return dtype.numpy
 
 
-def factory(device: Any, dtype: Any) -> Any:
+def factory(device: object, dtype: object) -> Any:
     """Return the numpy dtype for a constructor's `dtype=` (the default one if None), after checking `device=`."""
     if device is not None:
         check_device(device)
@@ -46,7 +46,7 @@ def factory(device: Any, dtype: Any) -> Any:
 def _repeated(count: int) -> Any:
     """Return the function that makes a tuple of so many numbers of one, and leaves what is a sequence."""
 
-    def parse(x: Any) -> tuple[Any, ...]:  # PyTorch's name, which Python's errors say
+    def parse(x: object) -> tuple[Any, ...]:  # PyTorch's name, which Python's errors say
         return tuple(x) if isinstance(x, (list, tuple)) else (x,) * count
 
     parse.__qualname__ = "parse"

@@ -13,7 +13,7 @@ REQUIRED = object()
 """The default of a setting that must be given."""
 
 
-def takes(**defaults: Any) -> Mapping[str, Any]:
+def takes(**defaults: object) -> Mapping[str, Any]:
     """Return the settings that a class takes, in order, with their defaults."""
     return MappingProxyType(defaults)
 
@@ -48,20 +48,20 @@ class Declared(Module):
     _shown: tuple[str, ...] | None = None
     _unpassed: tuple[str, ...] = ()
 
-    def __init_subclass__(cls, function: str = "", settings: Mapping[str, Any] | None = None) -> None:
+    def __init_subclass__(cls, function: str = "", settings: Mapping[str, object] | None = None) -> None:
         super().__init_subclass__()
         if function:
             cls._function = function
         if settings is not None:
             cls._settings = settings
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
         for name, value in self._bind(args, kwargs).items():
             write(self, name, value)
 
     @classmethod
-    def _bind(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind(cls, args: tuple[object, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = list(cls._settings)
         call = f"{cls.__name__}.__init__()"
         if len(args) > len(names):

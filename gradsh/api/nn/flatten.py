@@ -13,7 +13,7 @@ class Flatten(Declared, function="flatten", settings=takes(start_dim=1, end_dim=
 class Unflatten(Declared, settings=takes(dim=REQUIRED, unflattened_size=REQUIRED)):
     """Split a dimension into several."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         size = self.unflattened_size
         if not isinstance(size, (tuple, list)):

@@ -16,7 +16,7 @@ _GAINS = {
 }
 
 
-def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+def calculate_gain(nonlinearity: str, param: object = None) -> float:
     """Return the recommended gain for an activation function; `param` is the slope of leaky_relu."""
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
@@ -31,23 +31,23 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     raise fail("value", f"Unsupported nonlinearity {nonlinearity}", ValueError)
 
 
-def _write(name: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def _write(name: str, tensor: Tensor, *args: object, **kwargs: object) -> Tensor:
     with grad_mode(False):
         return getattr(tensor, name)(*args, **kwargs)  # type: ignore[no-any-return]
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: object = None) -> Tensor:
     """Fill with uniform numbers from [a, b)."""
     return _write("uniform_", tensor, a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: object = None) -> Tensor:
     """Fill with normal numbers."""
     return _write("normal_", tensor, mean, std, generator=generator)
 
 
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: object = None
 ) -> Tensor:
     """Fill with normal numbers cut off outside [a, b]."""
 
@@ -83,7 +83,7 @@ def _by_normals(
 
 
 def _by_uniforms(
-    source: Any, shape: tuple[int, ...], dtype: Any, mean: float, std: float, a: float, b: float
+    source: Any, shape: tuple[int, ...], dtype: object, mean: float, std: float, a: float, b: float
 ) -> tuple[Any, int]:
     """Draw uniforms and accept each by the height of the normal density there."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
@@ -125,7 +125,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return _put(tensor, np.eye(*tensor.array.shape))
 
 
-def _put(tensor: Tensor, values: Any) -> Tensor:
+def _put(tensor: Tensor, values: object) -> Tensor:
     tensor.array[...] = values
     written(tensor)
     return tensor
@@ -161,7 +161,7 @@ def fans(tensor: Tensor) -> tuple[int, int]:
 _calculate_fan_in_and_fan_out = fans
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: object = None) -> Tensor:
     """Fill by Glorot's uniform rule."""
     fan_in, fan_out = fans(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
@@ -169,7 +169,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: object = None) -> Tensor:
     """Fill by Glorot's normal rule."""
     fan_in, fan_out = fans(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
@@ -186,7 +186,7 @@ _EMPTY = "Initializing zero-element tensors is a no-op"
 
 
 def kaiming_uniform_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: object = None
 ) -> Tensor:
     """Fill by He's uniform rule; `a` is the slope of the leaky_relu that follows."""
     if 0 in tensor.array.shape:
@@ -198,7 +198,7 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: object = None
 ) -> Tensor:
     """Fill by He's normal rule; `a` is the slope of the leaky_relu that follows."""
     if 0 in tensor.array.shape:
@@ -225,7 +225,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     return _write("mul_", tensor, gain)
 
 
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: object = None) -> Tensor:
     """Fill a matrix with normal numbers, and a share of each column with zeros."""
     if tensor.ndim != 2:
         raise fail("shape", "Only tensors with 2 dimensions are supported", ValueError, tensor=tensor)
@@ -242,7 +242,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the initialiser under its old name, which has no underscore and warns."""
     new = function.__name__
 
-    def old(*args: Any, **kwargs: Any) -> Tensor:
+    def old(*args: object, **kwargs: object) -> Tensor:
         current().warning(f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.")
         return function(*args, **kwargs)
 

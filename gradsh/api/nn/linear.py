@@ -13,7 +13,7 @@ from gradsh.text.fault import fail
 class Identity(Module):
     """Return the input; takes any arguments."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
     def forward(self, input: Any) -> Any:
@@ -24,7 +24,7 @@ class Identity(Module):
 class Linear(Module):
     """y = x Wᵀ + b, with `weight` (out, in) and `bias` (out)."""
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: object = None, dtype: object = None) -> None:
         super().__init__()
         kind = factory(device, dtype)
         self.in_features = in_features
@@ -53,7 +53,7 @@ class Linear(Module):
 class LazyLinear(Linear):
     """A Linear that takes its input size from the first input; from then on it is a Linear."""
 
-    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, out_features: int, bias: bool = True, device: object = None, dtype: object = None) -> None:
         super().__init__(0, 0, bias, device, dtype)
         self.out_features = out_features
 
@@ -75,7 +75,7 @@ class Bilinear(Module):
     """y = x1 A x2ᵀ + b."""
 
     def __init__(
-        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: object = None, dtype: object = None
     ) -> None:
         super().__init__()
         if in1_features <= 0:

@@ -32,7 +32,7 @@ class Loss(Declared):
         if "forward" not in cls.__dict__:
             own(cls, "forward")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super(Declared, self).__init__()
         values = self._bind(args, kwargs)
         average, reduce = values.pop("size_average", None), values.pop("reduce", None)
@@ -150,7 +150,7 @@ class GaussianNLLLoss(Loss, function="gaussian_nll_loss"):
 
     _settings = takes(full=False, eps=1e-6, reduction="mean")
 
-    def forward(self, input: Any, target: Any, var: Any) -> Any:  # type: ignore[override]
+    def forward(self, input: Any, target: Any, var: object) -> Any:  # type: ignore[override]
         """Return the loss."""
         return functional(self._function)(input, target, var, **self.passed())
 
@@ -182,7 +182,7 @@ class MultiMarginLoss(Loss, function="multi_margin_loss"):
 
 
 class _Paired(Loss):
-    def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
+    def forward(self, input1: Any, input2: Any, target: object) -> Any:  # type: ignore[override]
         """Return the loss."""
         return functional(self._function)(input1, input2, target, **self.passed())
 
@@ -210,7 +210,7 @@ class TripletMarginWithDistanceLoss(_Paired, function="triplet_margin_with_dista
 
     _settings = takes(distance_function=None, margin=1.0, swap=False, reduction="mean")
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         super().__init__(**kwargs)
         if kwargs.get("distance_function") is None:
             from gradsh.api.nn.resize import PairwiseDistance
@@ -223,6 +223,6 @@ class CTCLoss(Loss, function="ctc_loss"):
 
     _settings = takes(blank=0, reduction="mean", zero_infinity=False)
 
-    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:  # type: ignore[override]
+    def forward(self, log_probs: Any, targets: Any, input_lengths: object, target_lengths: object) -> Any:  # type: ignore[override]
         """Return the loss."""
         return functional(self._function)(log_probs, targets, input_lengths, target_lengths, **self.passed())

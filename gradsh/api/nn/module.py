@@ -25,7 +25,7 @@ def indented(text: str) -> str:
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
 
 
-def differing(module: Any, **defaults: Any) -> str:
+def differing(module: object, **defaults: object) -> str:
     """Return `, NAME=VALUE` for each setting that is not its default."""
     values = ((name, read(module, name), default) for name, default in defaults.items())
     return "".join(
@@ -39,7 +39,7 @@ class Module(Walk, ModuleState):
 
     training: bool
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         if kwargs:
             name = next(iter(kwargs))
             message = f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'"
@@ -80,7 +80,7 @@ class Module(Walk, ModuleState):
             if trail is not None:
                 trail.activation = outer
 
-    def _within(self, function: Callable[..., Any], *args: Any) -> Any:
+    def _within(self, function: Callable[..., object], *args: object) -> Any:
         """Call a function as a call of this module that has no forward of its own: its nodes note the module."""
         trail = current().trail
         if trail is None:
@@ -102,7 +102,7 @@ class Module(Walk, ModuleState):
         message = f"'{type(self).__name__}' object has no attribute '{name}'"
         raise fail("attribute", message, AttributeError, owner=self, name=name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         own = self.__dict__
         parameters = own.get("_parameters")
         if isinstance(value, Parameter):
@@ -150,7 +150,7 @@ class Module(Walk, ModuleState):
             message = f"'{type(self).__name__}' object has no attribute '{name}'"
             raise fail("attribute", message, AttributeError, owner=self, name=name) from None
 
-    def _check_name(self, what: str, name: Any, table: str) -> None:
+    def _check_name(self, what: str, name: object, table: str) -> None:
         if table not in self.__dict__:
             raise _too_early(what, self)
         if not isinstance(name, str):
@@ -241,7 +241,7 @@ class Module(Walk, ModuleState):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
+    def to(self, *args: object, **kwargs: object) -> Any:
         """Convert all floating point parameters and buffers to a dtype (a device or a tensor's dtype may be given)."""
         from gradsh.api.nn.conversion import parse_to
 
@@ -276,7 +276,7 @@ class Module(Walk, ModuleState):
         """Return the module: it is on the CPU."""
         return self
 
-    def cuda(self, device: Any = None) -> Any:
+    def cuda(self, device: object = None) -> Any:
         """Return the module if the session ignores other devices; refuse otherwise."""
         from gradsh.ops.copy_cast import check_device
 
@@ -301,13 +301,13 @@ class Module(Walk, ModuleState):
         return self.__dict__[HOOKS]
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
         """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
         return self._hook_tables().add("forward_pre", hook, prepend, with_kwargs)  # type: ignore[no-any-return]
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> Handle:
         """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
         handle: Handle = self._hook_tables().add("forward", hook, prepend, with_kwargs)
@@ -315,13 +315,13 @@ class Module(Walk, ModuleState):
             self._hook_tables().always.add(handle.id)
         return handle
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_full_backward_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are computed."""
         return self._hook_tables().add("backward", hook, prepend)  # type: ignore[no-any-return]
 
     register_backward_hook = register_full_backward_hook
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_full_backward_pre_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` before the module's backward; what it returns replaces the gradients."""
         return self._hook_tables().add("backward_pre", hook, prepend)  # type: ignore[no-any-return]
 
@@ -367,5 +367,5 @@ def _too_early(what: str, module: Module) -> Exception:
     return fail("attribute", message, AttributeError, owner=module)
 
 
-def _wrong(value: Any, what: str, name: str, expected: str) -> Exception:
+def _wrong(value: object, what: str, name: str, expected: str) -> Exception:
     return fail("type", f"cannot assign '{typename(value)}' as {what} '{name}' ({expected} expected)", TypeError)

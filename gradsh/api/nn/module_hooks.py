@@ -34,7 +34,7 @@ class Hooks:
         self.kwargs: set[int] = set()
         self.always: set[int] = set()
 
-    def add(self, sort: str, hook: Callable[..., Any], prepend: bool, with_kwargs: bool = False) -> Handle:
+    def add(self, sort: str, hook: Callable[..., object], prepend: bool, with_kwargs: bool = False) -> Handle:
         """Add a hook of a sort (first with `prepend`) and return its handle."""
         table = self.tables[sort]
         handle = Handle(table, hook)
@@ -59,7 +59,7 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise
 
 
-def _call(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
+def _call(module: Any, hooks: Hooks, args: tuple[object, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
     args, kwargs = _before(module, hooks, args, kwargs)
     around = None
     if hooks.tables["backward"] or hooks.tables["backward_pre"]:
@@ -76,7 +76,7 @@ def _call(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _before(
-    module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: object, hooks: Hooks, args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for number, hook in list(hooks.tables["forward_pre"].items()):
         if number in hooks.kwargs:
@@ -113,7 +113,7 @@ class BackwardHookFunction(Function):
 class _Around:
     """The backward hooks of one call of a module."""
 
-    def __init__(self, module: Any, hooks: list[Any], prehooks: list[Any]) -> None:
+    def __init__(self, module: object, hooks: list[Any], prehooks: list[Any]) -> None:
         self.module = module
         self.hooks = hooks
         self.prehooks = prehooks
@@ -123,7 +123,7 @@ class _Around:
         self.inputs_count = 0
         self.outputs_count = 0
 
-    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def inputs(self, args: tuple[object, ...]) -> tuple[Any, ...]:
         """Return the inputs behind the node on which the hooks stand."""
         args, self.input_places = _identity(args, self._at_inputs)
         self.inputs_count = len(args)
@@ -142,7 +142,7 @@ class _Around:
         return found if many else found[0]
 
     def _at_inputs(self, node: Node) -> None:
-        def hook(grad_input: Any, _: Any) -> Any:
+        def hook(grad_input: object, _: object) -> Any:
             if self.grad_outputs is None:
                 return None  # a gradient that came past the module's output
             gradients = _spread(self.input_places, grad_input, self.inputs_count)
@@ -156,7 +156,7 @@ class _Around:
         node.register_hook(hook)
 
     def _at_outputs(self, node: Node) -> None:
-        def hook(_: Any, grad_output: Any) -> Any:
+        def hook(_: object, grad_output: object) -> Any:
             gradients = _spread(self.output_places, grad_output, self.outputs_count)
             for one in self.prehooks:
                 found = one(self.module, gradients)

@@ -10,7 +10,7 @@ from gradsh.text.fault import fail
 
 
 class _Affine(Module):
-    def _add(self, shape: tuple[int, ...], weight: bool, bias: bool, kind: Any) -> None:
+    def _add(self, shape: tuple[int, ...], weight: bool, bias: bool, kind: object) -> None:
         self.register_parameter("weight", blank(shape, kind) if weight else None)
         self.register_parameter("bias", blank(shape, kind) if weight and bias else None)
 
@@ -30,8 +30,8 @@ class LayerNorm(_Affine):
     """Normalise over the last dimensions."""
 
     def __init__(
-        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
-        device: Any = None, dtype: Any = None,
+        self, normalized_shape: object, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+        device: object = None, dtype: object = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
@@ -56,8 +56,8 @@ class GroupNorm(_Affine):
     """Normalise over groups of channels."""
 
     def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
-        dtype: Any = None, *, bias: bool = True,
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: object = None,
+        dtype: object = None, *, bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
@@ -85,8 +85,8 @@ class RMSNorm(_Affine):
     """Divide by the root of the mean square over the last dimensions."""
 
     def __init__(
-        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
-        dtype: Any = None,
+        self, normalized_shape: object, eps: float | None = None, elementwise_affine: bool = True, device: object = None,
+        dtype: object = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)

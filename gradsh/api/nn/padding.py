@@ -13,7 +13,7 @@ class _Pad(Module):
     mode = ""
     value: float | None = None
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: object) -> None:
         super().__init__()
         self.padding = repeated(padding, 2 * self.dimensions)
 
@@ -34,7 +34,7 @@ class _Pad(Module):
 class _ConstantPad(_Pad):
     mode = "constant"
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: object, value: float) -> None:
         super().__init__(padding)
         self.value = value
 

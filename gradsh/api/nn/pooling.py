@@ -12,7 +12,7 @@ class _Strided(Declared):
 
     stride: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         if self.stride is None:
             self.stride = self.kernel_size
@@ -42,7 +42,7 @@ class _MaxUnpool(Declared, settings=takes(kernel_size=REQUIRED, stride=None, pad
     padding: Any
     stride: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         dimensions = int(self._function[-2])
         stride = self.kernel_size if self.stride is None else self.stride
@@ -50,7 +50,7 @@ class _MaxUnpool(Declared, settings=takes(kernel_size=REQUIRED, stride=None, pad
         self.stride = repeated(stride, dimensions)
         self.padding = repeated(self.padding, dimensions)
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:  # type: ignore[override]
+    def forward(self, input: Any, indices: Any, output_size: object = None) -> Any:  # type: ignore[override]
         """Put the elements back where max pooling took them."""
         return functional(self._function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -79,7 +79,7 @@ class AvgPool1d(_AvgPool, function="avg_pool1d"):
 
     _settings = takes(kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         for name in ("kernel_size", "stride", "padding"):
             setattr(self, name, repeated(getattr(self, name), 1))

@@ -8,20 +8,20 @@ Weights = tuple[Any, Any, Any, Any]
 """weight_ih, weight_hh, bias_ih, bias_hh"""
 
 
-def _gates(input: Any, state: Any, weights: Weights) -> tuple[Any, Any]:
+def _gates(input: object, state: object, weights: Weights) -> tuple[Any, Any]:
     w_ih, w_hh, b_ih, b_hh = weights
     linear = find("linear")
     hidden = linear(state, w_hh, b_hh)
     return (input if w_ih is None else linear(input, w_ih, b_ih)), hidden
 
 
-def plain_cell(input: Any, state: Any, weights: Weights, nonlinearity: str) -> Any:
+def plain_cell(input: object, state: object, weights: Weights, nonlinearity: str) -> Any:
     """Return the next hidden state. With weight_ih None, `input` holds its products already."""
     from_input, from_state = _gates(input, state, weights)
     return find(nonlinearity)(from_state.add_(from_input))
 
 
-def lstm_cell(input: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any, Any]:
+def lstm_cell(input: object, state: tuple[object, object], weights: Weights) -> tuple[Any, Any]:
     """Return the next (h, c). With weight_ih None, `input` holds its products already."""
     h, c = state
     from_input, from_state = _gates(input, h, weights)
@@ -34,7 +34,7 @@ def lstm_cell(input: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any
     return out * c.tanh(), c
 
 
-def gru_cell(input: Any, state: Any, weights: Weights) -> Any:
+def gru_cell(input: object, state: object, weights: Weights) -> Any:
     """Return the next hidden state. With weight_ih None, `input` holds its products already."""
     w_ih, w_hh, b_ih, b_hh = weights
     linear = find("linear")

@@ -15,7 +15,7 @@ class Upsample(Declared):
 
     scale_factor: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.name = type(self).__name__
         factor = self.scale_factor
@@ -38,14 +38,14 @@ class Upsample(Declared):
 class UpsamplingNearest2d(Upsample):
     """Repeat the nearest pixel."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: object = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Interpolate between four pixels, corners aligned."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: object = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -84,7 +84,7 @@ class PairwiseDistance(Declared, settings=takes(p=2.0, eps=1e-6, keepdim=False))
 
     _shown = ()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.norm = self.p
         del self.p

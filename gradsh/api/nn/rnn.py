@@ -30,7 +30,7 @@ class RNNBase(Module):
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: object = None, dtype: object = None,
     ) -> None:
         super().__init__()
         self.mode = type(self).__name__
@@ -50,7 +50,7 @@ class RNNBase(Module):
                 self._add(layer, suffix, kind)
         self.reset_parameters()
 
-    def _check_settings(self, dropout: Any) -> None:
+    def _check_settings(self, dropout: object) -> None:
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
             message = "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             raise fail("value", message, ValueError)
@@ -74,7 +74,7 @@ class RNNBase(Module):
     def _suffixes(self, layer: int) -> list[str]:
         return [f"_l{layer}", f"_l{layer}_reverse"] if self.bidirectional else [f"_l{layer}"]
 
-    def _add(self, layer: int, suffix: str, kind: Any) -> None:
+    def _add(self, layer: int, suffix: str, kind: object) -> None:
         directions = 2 if self.bidirectional else 1
         out = self.proj_size or self.hidden_size
         inputs = self.input_size if layer == 0 else out * directions
@@ -162,7 +162,7 @@ class RNNBase(Module):
         """Return the input as (time, batch, features)."""
         return input.transpose(0, 1) if self.batch_first else input
 
-    def _walk(self, input: Any, states: list[Any], run: Layer | None = None) -> tuple[Any, list[Any]]:
+    def _walk(self, input: object, states: list[Any], run: Layer | None = None) -> tuple[Any, list[Any]]:
         """Run all layers (each by `run`); return the last one's outputs and every final state."""
         run = run or self._layer
         final: list[Any] = []
@@ -179,7 +179,7 @@ class RNNBase(Module):
                 input = find("dropout")(input, self.dropout, True)
         return input, final
 
-    def _layer(self, input: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
+    def _layer(self, input: object, state: object, place: int, reverse: bool) -> tuple[Any, Any]:
         w_ih, w_hh, b_ih, b_hh = self._weights(place)
         steps = list(find("unbind")(find("linear")(input, w_ih, b_ih), 0))
         if not steps:
@@ -211,11 +211,11 @@ class RNNBase(Module):
             output, ends = output.squeeze(where), [end.squeeze(1) for end in ends]
         return output, tuple(ends) if self._paired else ends[0]
 
-    def _run(self, input: Any, parts: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def _run(self, input: object, parts: Sequence[object]) -> tuple[Any, list[Any]]:
         output, final = self._walk(self._sequence(input), self._split(parts))
         return output.transpose_(0, 1) if self.batch_first else output, self._together(final)
 
-    def _split(self, parts: Sequence[Any]) -> list[Any]:
+    def _split(self, parts: Sequence[object]) -> list[Any]:
         """Return the state of each layer and direction."""
         unbound = [find("unbind")(part, 0) for part in parts]
         return list(zip(*unbound, strict=True)) if self._paired else list(unbound[0])
@@ -233,7 +233,7 @@ class RNNBase(Module):
         else:
             parts = [_reordered(part, packed.sorted_indices) for part in (hx if self._paired else (hx,))]
         self._check_states(parts, sizes[0])
-        def layer(steps: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
+        def layer(steps: object, state: object, place: int, reverse: bool) -> tuple[Any, Any]:
             w_ih, w_hh, b_ih, b_hh = self._weights(place)
             products = find("linear")(steps, w_ih, b_ih)
             own = (None, w_hh, None, b_hh)
@@ -243,7 +243,7 @@ class RNNBase(Module):
         ends = [_reordered(end, packed.unsorted_indices) for end in self._together(final)]
         return packed._replace(data=output), tuple(ends) if self._paired else ends[0]
 
-    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+    def _cell(self, step: object, state: object, weights: object, place: int) -> tuple[Any, Any]:
         raise AssertionError("a recurrent module says what its cell is")
 
     def extra_repr(self) -> str:
@@ -253,7 +253,7 @@ class RNNBase(Module):
         )
 
 
-def _reordered(state: Any, order: Any) -> Any:
+def _reordered(state: object, order: object) -> Any:
     """Return a state with its sequences in another order, None: in the same."""
     return state if order is None else find("index_select")(state, 1, order)
 
@@ -263,8 +263,8 @@ class RNN(RNNBase):
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
-        dtype: Any = None,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: object = None,
+        dtype: object = None,
     ) -> None:
         if nonlinearity not in {"tanh", "relu"}:
             message = f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
@@ -296,7 +296,7 @@ class LSTM(RNNBase):
 
     gates = 4
 
-    def _run(self, input: Any, parts: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def _run(self, input: Any, parts: Sequence[object]) -> tuple[Any, list[Any]]:
         if input.array.dtype != np.float32 or self.proj_size or not input.array.size:
             return super()._run(input, parts)
         input = self._sequence(input)

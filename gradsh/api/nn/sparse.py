@@ -13,7 +13,7 @@ from gradsh.text.fault import fail
 class _Table(Module):
     """A matrix of rows, one of which may stand for nothing."""
 
-    def _take(self, rows: int, columns: int, padding_idx: int | None, weight: Any, kind: Any, freeze: bool = False) -> None:
+    def _take(self, rows: int, columns: int, padding_idx: int | None, weight: Any, kind: object, freeze: bool = False) -> None:
         self.num_embeddings = rows
         self.embedding_dim = columns
         self.padding_idx = _padding(padding_idx, rows)
@@ -38,8 +38,8 @@ class Embedding(_Table):
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
-        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Any = None,
-        _freeze: bool = False, device: Any = None, dtype: Any = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: object = None,
+        _freeze: bool = False, device: object = None, dtype: object = None,
     ) -> None:
         super().__init__()
         self.max_norm = max_norm
@@ -82,8 +82,8 @@ class EmbeddingBag(_Table):
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Any = None,
-        include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None, dtype: Any = None,
+        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: object = None,
+        include_last_offset: bool = False, padding_idx: int | None = None, device: object = None, dtype: object = None,
     ) -> None:
         super().__init__()
         self.max_norm = max_norm
@@ -103,7 +103,7 @@ class EmbeddingBag(_Table):
         made.weight.requires_grad = not freeze
         return made
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: object = None) -> Any:
         """Return one row for each bag."""
         return functional("embedding_bag")(
             input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,

@@ -85,7 +85,7 @@ class ModuleState(ScriptBase):
         """Call `hook(module, state_dict, prefix, local_metadata)` at the end of state_dict()."""
         return Handle(self.__dict__.setdefault("_state_dict_hooks", {}), hook)
 
-    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+    def load_state_dict(self, state_dict: object, strict: bool = True, assign: bool = False) -> IncompatibleKeys:
         """Copy a dictionary's tensors into the parameters and buffers of the same names (in place).
 
         `strict`: keys must match exactly. `assign`: take the tensors themselves instead of copying.
@@ -130,7 +130,7 @@ def _load(module: Any, state: dict[str, Any], prefix: str, assign: bool, strict:
             _load(child, below, path, assign, strict, report)
 
 
-def _load_one(module: Any, name: str, key: str, own: Tensor, given: Any, assign: bool) -> str:
+def _load_one(module: object, name: str, key: str, own: Tensor, given: object, assign: bool) -> str:
     if not isinstance(given, Tensor):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '

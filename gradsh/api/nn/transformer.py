@@ -57,26 +57,26 @@ class _Layer(Module):
             setattr(self, f"dropout{number}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _block(self, number: int, x: Any, compute: Callable[[Any], Any]) -> Any:
+    def _block(self, number: int, x: object, compute: Callable[[Any], object]) -> Any:
         """Add a block's result to its input, normalised before or after."""
         norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
         if self.norm_first:
             return x + drop(compute(norm(x)))
         return norm(x + drop(compute(x)))
 
-    def _feed_forward(self, x: Any) -> Any:
+    def _feed_forward(self, x: object) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward block."""
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: object = None, is_causal: bool = False) -> Any:
         """Return the encoded sequence."""
         padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask")
         mask = float_mask(src_mask, "src_mask", src)
 
-        def attend(x: Any) -> Any:
+        def attend(x: object) -> Any:
             return self.self_attn(
                 x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
             )[0]
@@ -90,18 +90,18 @@ class TransformerDecoderLayer(_Layer):
     norms = 3
 
     def forward(
-        self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False,
+        self, tgt: Any, memory: Any, tgt_mask: object = None, memory_mask: object = None, tgt_key_padding_mask: object = None,
+        memory_key_padding_mask: object = None, tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Any:
         """Return the decoded sequence."""
 
-        def attend(x: Any) -> Any:
+        def attend(x: object) -> Any:
             return self.self_attn(
                 x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, is_causal=tgt_is_causal,
                 need_weights=False,
             )[0]
 
-        def look(x: Any) -> Any:
+        def look(x: object) -> Any:
             return self.multihead_attn(
                 x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask,
                 is_causal=memory_is_causal, need_weights=False,
@@ -129,7 +129,7 @@ class _Stack(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def _finished(self, output: Any) -> Any:
+    def _finished(self, output: object) -> Any:
         return output if self.norm is None else self.norm(output)
 
 
@@ -144,7 +144,7 @@ class TransformerEncoder(_Stack):
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
 
-    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
+    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: object = None, is_causal: bool | None = None) -> Any:
         """Return the encoded sequence."""
         padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
         mask = float_mask(mask, "mask", src)
@@ -161,8 +161,8 @@ class TransformerDecoder(_Stack):
         super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
-        self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+        self, tgt: Any, memory: Any, tgt_mask: object = None, memory_mask: object = None, tgt_key_padding_mask: object = None,
+        memory_key_padding_mask: object = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:
         """Return the decoded sequence."""
         causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers[0])
@@ -202,8 +202,8 @@ class Transformer(Module):
         self.batch_first = batch_first
 
     def forward(
-        self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None,
-        src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
+        self, src: Any, tgt: Any, src_mask: object = None, tgt_mask: object = None, memory_mask: object = None,
+        src_key_padding_mask: object = None, tgt_key_padding_mask: object = None, memory_key_padding_mask: Any = None,
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:
         """Return the decoded sequence."""
@@ -221,6 +221,6 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(sz: int, device: object = None, dtype: object = None) -> Tensor:
         """Return the mask that hides what comes later: -inf above the diagonal, 0 elsewhere."""
         return make(_hides_later(sz, factory(device, dtype)))

@@ -1,13 +1,12 @@
 """How PyTorch names the type of a value in its error messages."""
 
-from typing import Any
 
 from gradsh.engine.graph.tensor import Tensor
 
 _OURS = "gradsh.api.nn."
 
 
-def typename(value: Any) -> str:
+def typename(value: object) -> str:
     """Return PyTorch's name for the type of `value`: torch.FloatTensor, torch.nn.modules.linear.Linear, list."""
     if isinstance(value, Tensor):
         return f"torch.{value.dtype.title}Tensor"

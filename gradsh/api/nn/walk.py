@@ -114,7 +114,7 @@ class Walk(ScriptBase):
         path, _, name = target.rpartition(".")
         return _named(self.get_submodule(path), name)
 
-    def apply(self, fn: Callable[[Any], Any]) -> Any:
+    def apply(self, fn: Callable[[Any], object]) -> Any:
         """Call `fn` on every module below, then on this one; return this one."""
         for child in self.children():
             child.apply(fn)

@@ -12,7 +12,7 @@ from gradsh.text.fault import fail
 Betas = tuple[float, float]
 
 
-def check_adam(lr: Any, betas: Betas, eps: float, weight_decay: float) -> None:
+def check_adam(lr: object, betas: Betas, eps: float, weight_decay: float) -> None:
     """Refuse settings out of range."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise fail("value", "Tensor lr must be 1-element", ValueError)
@@ -58,7 +58,7 @@ class Adam(Optimizer):
     _decoupled = False
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        self, params: object, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
         amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
         differentiable: bool = False, fused: bool | None = None, decoupled_weight_decay: bool = False,
     ) -> None:
@@ -96,7 +96,7 @@ class AdamW(Adam):
     """Adam with weight decay apart from the gradient."""
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
+        self, params: object, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
         amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None, capturable: bool = False,
         differentiable: bool = False, fused: bool | None = None,
     ) -> None:
@@ -110,7 +110,7 @@ class Adamax(Optimizer):
     """Adam with the largest gradient in place of the average of squares."""
 
     def __init__(
-        self, params: Any, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        self, params: object, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
         foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
     ) -> None:
         check_adam(lr, betas, eps, weight_decay)
@@ -137,7 +137,7 @@ class NAdam(Optimizer):
     """Adam with Nesterov's momentum."""
 
     def __init__(
-        self, params: Any, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        self, params: object, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
         momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
         maximize: bool = False, capturable: bool = False, differentiable: bool = False,
     ) -> None:
@@ -175,7 +175,7 @@ class RAdam(Optimizer):
     """Adam that waits with scaling until its average of squares can be trusted."""
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        self, params: object, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
         decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
         capturable: bool = False, differentiable: bool = False,
     ) -> None:

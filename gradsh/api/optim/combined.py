@@ -11,7 +11,7 @@ from gradsh.engine.ambient import current
 from gradsh.text.fault import fail
 
 
-def _check(owner: str, schedulers: Sequence[Any], optimizer: Any, none: str) -> None:
+def _check(owner: str, schedulers: Sequence[object], optimizer: object, none: str) -> None:
     if len(schedulers) < 1:
         raise fail("value", f"{owner} expects at least one scheduler{none}, but got no scheduler.", ValueError)
     for place, one in enumerate(schedulers):
@@ -84,7 +84,7 @@ class SequentialLR(_Combined):
         self._last_lr = scheduler.get_last_lr()
 
 
-def _back_one(scheduler: Any) -> None:
+def _back_one(scheduler: object) -> None:
     """Take back the step that each scheduler made when it was built."""
     if hasattr(scheduler, "_schedulers"):
         for one in scheduler._schedulers:

@@ -13,7 +13,7 @@ from gradsh.text.fault import fail
 _NO_MOMENTUM = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
 
 
-def _for_groups(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def _for_groups(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     """Return a setting for each group."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
@@ -34,7 +34,7 @@ def _set_momentum(group: dict[str, Any], value: float, first_beta: bool) -> None
 class _WithMomentum(LRScheduler):
     """A schedule that moves momentum against the learning rate."""
 
-    def _prepare_momentum(self, optimizer: Optimizer, base: Any, largest: Any, cycle: bool, last_epoch: int) -> None:
+    def _prepare_momentum(self, optimizer: Optimizer, base: object, largest: object, cycle: bool, last_epoch: int) -> None:
         self.cycle_momentum = cycle
         if not cycle:
             return
@@ -109,7 +109,7 @@ class CyclicLR(_WithMomentum):
     """Rates that go up and down between two bounds."""
 
     def __init__(
-        self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000, step_size_down: int | None = None,
+        self, optimizer: Optimizer, base_lr: object, max_lr: object, step_size_up: int = 2000, step_size_down: int | None = None,
         mode: str = "triangular", gamma: float = 1.0, scale_fn: Callable[[float], float] | None = None,
         scale_mode: str = "cycle", cycle_momentum: bool = True, base_momentum: float = 0.8, max_momentum: float = 0.9,
         last_epoch: int = -1,
@@ -175,9 +175,9 @@ class OneCycleLR(_WithMomentum):
     """One rise to max_lr and one long fall."""
 
     def __init__(
-        self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
+        self, optimizer: Optimizer, max_lr: object, total_steps: int | None = None, epochs: int | None = None,
         steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
-        cycle_momentum: bool = True, base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
+        cycle_momentum: bool = True, base_momentum: object = 0.85, max_momentum: object = 0.95, div_factor: float = 25.0,
         final_div_factor: float = 10000.0, three_phase: bool = False, last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)

@@ -18,7 +18,7 @@ class LBFGS(Optimizer):
     """A quasi-Newton method; `step` needs a closure that computes the loss and its gradients anew."""
 
     def __init__(
-        self, params: Any, lr: float = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
+        self, params: object, lr: float = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
         tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None,
     ) -> None:
         check("learning rate", lr, lr >= 0)
@@ -54,7 +54,7 @@ class LBFGS(Optimizer):
             one.array[...] = value
             written(one)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], object] | None = None) -> Any:
         """Make up to max_iter iterations; return the loss of the first evaluation."""
         if closure is None:
             message = "LBFGS.step() missing 1 required positional argument: 'closure'"
@@ -62,7 +62,7 @@ class LBFGS(Optimizer):
         with grad_mode(False):
             return self._iterate(closure)
 
-    def _iterate(self, closure: Callable[[], Any]) -> Any:
+    def _iterate(self, closure: Callable[[], object]) -> Any:
         def evaluate() -> Any:
             with grad_mode(True):
                 return closure()

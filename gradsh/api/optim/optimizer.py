@@ -105,7 +105,7 @@ class Optimizer(ScriptBase):
         for group in self.param_groups:
             clear_grads(group["params"], set_to_none)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], object] | None = None) -> Any:
         """Update all parameters that have a gradient; `closure` computes the loss anew and is returned its value."""
         for hook in list(self._pre_hooks.values()):
             hook(self, (), {})
@@ -140,11 +140,11 @@ class Optimizer(ScriptBase):
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         raise fail("type", f"{type(self).__name__} is missing the required `step` function", NotImplementedError)
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_pre_hook(self, hook: Callable[..., object]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before each step."""
         return Handle(self._pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_post_hook(self, hook: Callable[..., object]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return Handle(self._post_hooks, hook)
 
@@ -201,7 +201,7 @@ def _parameters(group: dict[str, Any]) -> list[Any]:
     return list(given) if isinstance(given, Iterable) else [given]
 
 
-def _converted(held: Any, parameter: Tensor | None) -> Any:
+def _converted(held: object, parameter: Tensor | None) -> Any:
     """Return state for a parameter: tensors (but the step) take its dtype; those that have it are shared, as in PyTorch."""
     if not isinstance(held, dict):
         return held
@@ -245,7 +245,7 @@ def check_signs(**settings: Any) -> None:
 _WORDS = {"lr": "learning rate", "eps": "epsilon value"}
 
 
-def check(name: str, value: Any, good: bool, word: str = "") -> None:
+def check(name: str, value: object, good: bool, word: str = "") -> None:
     """Refuse a setting out of range with PyTorch's `Invalid NAME: VALUE`."""
     if not good:
         raise fail("value", f"Invalid {name}{word}: {value}", ValueError)

@@ -28,7 +28,7 @@ def rates(optimizer: Optimizer, key: str = "lr") -> list[Any]:
     return [copied(group[key]) for group in optimizer.param_groups]
 
 
-def copied(rate: Any) -> Any:
+def copied(rate: object) -> Any:
     """Return a rate that no step writes into."""
     return rate.clone() if isinstance(rate, Tensor) else rate
 
@@ -41,7 +41,7 @@ def set_rate(group: dict[str, Any], rate: Any) -> None:
         group["lr"] = rate
 
 
-def check_optimizer(optimizer: Any) -> None:
+def check_optimizer(optimizer: object) -> None:
     """Refuse anything but an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise fail("type", f"{type(optimizer).__name__} is not an Optimizer", TypeError)

@@ -37,7 +37,7 @@ class _ByFunction(LRScheduler):
                 take_over(one, held)
 
 
-def _is_own(function: Any) -> bool:
+def _is_own(function: object) -> bool:
     """Whether what computes a rate is an object of a class of the program's: its attributes are part of the state."""
     return not isinstance(function, FunctionType) and type(function).__module__.partition(".")[0] not in {"builtins", "gradsh", "torch"}
 

@@ -14,7 +14,7 @@ class SGD(Optimizer):
     """p -= lr * v, with v = momentum * v + (1 - dampening) * (grad + weight_decay * p)."""
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
+        self, params: object, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
         nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:

@@ -43,7 +43,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     """Return `get_ema_avg_fn` for lists, in place."""
     _check_decay(decay)
 
-    def update(averaged: Any, current: Any, num_averaged: Any) -> None:
+    def update(averaged: Any, current: Any, num_averaged: object) -> None:
         for one, value in zip(averaged, current, strict=True):
             if one.is_floating_point():
                 one.lerp_(value, 1 - decay)
@@ -62,7 +62,7 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are averages of the model's, taken with `update_parameters`."""
 
     def __init__(
-        self, model: Module, device: Any = None, avg_fn: Average | None = None, multi_avg_fn: Averages | None = None,
+        self, model: Module, device: object = None, avg_fn: Average | None = None, multi_avg_fn: Averages | None = None,
         use_buffers: bool = False,
     ) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class AveragedModel(Module):
             self.n_averaged += 1
 
 
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: object = None) -> None:
     """Compute the running statistics of a model's batch normalisations anew, over the batches of a loader."""
     norms = [one for one in model.modules() if isinstance(one, _BatchNorm)]
     if not norms:
@@ -133,7 +133,7 @@ class SWALR(LRScheduler):
     """Go from the groups' learning rates to `swa_lr` within `anneal_epochs` steps, and stay there."""
 
     def __init__(
-        self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
+        self, optimizer: Optimizer, swa_lr: object, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
     ) -> None:
         groups = optimizer.param_groups
         given = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(groups)

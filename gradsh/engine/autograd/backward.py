@@ -73,7 +73,7 @@ def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
     return targets
 
 
-def check_input(value: Any) -> Tensor:
+def check_input(value: object) -> Tensor:
     """Return the tensor that a pass differentiates with respect to; refuse what is neither that nor an edge."""
     tensor = tensor_at(value)
     if not isinstance(tensor, Tensor):

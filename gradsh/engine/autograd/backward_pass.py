@@ -50,10 +50,10 @@ class Observer:
         del node, keeps
         return False
 
-    def before(self, node: Node, grads: Sequence[Any]) -> None:
+    def before(self, node: Node, grads: Sequence[object]) -> None:
         """A node is about to run on these gradients of its outputs."""
 
-    def after(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+    def after(self, node: Node, grads: Sequence[object], results: Sequence[object]) -> None:
         """A node has run; its saved tensors are still there."""
 
     def frees(self, node: Node) -> None:
@@ -452,7 +452,7 @@ class BackwardPass:
         sole = not self.create and sys.getrefcount(gradient) <= 2
         self._write(node, gradient, sole)
 
-    def _write(self, node: AccumulateGrad, gradient: Any, sole: bool) -> None:
+    def _write(self, node: AccumulateGrad, gradient: object, sole: bool) -> None:
         first = accumulate(node, gradient, self.create, sole, self.location, self.sums.get((node, 0), 0))
         self.wrote.append(node.variable)
         if self.observer is not None:

@@ -30,7 +30,7 @@ _REFUSED = (
 )
 
 
-def follow(record: Overload, values: list[Any], outputs: Any, made: Any) -> None:
+def follow(record: Overload, values: list[Any], outputs: object, made: object) -> None:
     """Give the results of an operation, `made` of the kernel's outputs, their tangents."""
     results = made if isinstance(made, (tuple, list)) else (made,)
     outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
@@ -66,7 +66,7 @@ def reshape_tangents(record: Overload, values: list[Any]) -> None:
                 Operation.run(record, [tangent, *values[1:]])
 
 
-def follow_write(record: Overload, values: list[Any], outputs: Any) -> Callable[[], None]:
+def follow_write(record: Overload, values: list[Any], outputs: object) -> Callable[[], None]:
     """Look at an operation in place before it writes; return what gives the target its tangents once it has written."""
     target = values[0]
     outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
@@ -101,7 +101,7 @@ def _tangents_of_inputs(record: Overload, values: list[Any], level: Level) -> li
     return [tangent_of(one, level) if isinstance(one, Tensor) and one.array.dtype.kind == "f" else None for one in inputs]
 
 
-def _stand_in(value: Any, followed: set[int]) -> Any:
+def _stand_in(value: object, followed: set[int]) -> Any:
     if type(value) is list:
         return [_stand_in(one, followed) for one in value]
     return make(value.array, id(value) in followed) if isinstance(value, Tensor) else value

@@ -18,7 +18,7 @@ from gradsh.engine.values.storage import owner_of
 _NOTED: dict[int, tuple[Any, int]] = {}
 
 
-def note(gradient: Any, count: int) -> None:
+def note(gradient: object, count: int) -> None:
     """Note that a gradient (array, or Tensor of a recorded pass) was written so often."""
     if isinstance(gradient, Tensor):
         gradient.counter.version = count
@@ -35,7 +35,7 @@ def note_more(gradient: Array) -> None:
     note(gradient, noted(gradient) + 1)
 
 
-def _forget(key: int, gone: Any) -> None:
+def _forget(key: int, gone: object) -> None:
     found = _NOTED.get(key)
     if found is not None and found[0] is gone:
         del _NOTED[key]
@@ -53,9 +53,9 @@ def noted(gradient: Array) -> int:
 def writes(*counts: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what makes a formula tell how often its gradient (each of several) is written in PyTorch."""
 
-    def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(formula: Callable[..., object]) -> Callable[..., Any]:
         @functools.wraps(formula)
-        def counted(*args: Any, **kwargs: Any) -> Any:
+        def counted(*args: object, **kwargs: object) -> Any:
             found = formula(*args, **kwargs)
             for one, count in zip(found if type(found) is tuple else (found,), counts, strict=True):
                 if count:

@@ -23,7 +23,7 @@ from gradsh.engine.values.overlap import check_distinct, dense
 from gradsh.text.fault import fail
 
 
-def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
+def register_hook(tensor: Tensor, hook: Callable[[Tensor], object]) -> Handle:
     """Call `hook(grad)` whenever the gradient of `tensor` is computed; what it returns replaces the gradient."""
     if not tensor.requires_grad:
         message = "cannot register a hook on a tensor that doesn't require gradient"
@@ -35,7 +35,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
     return Handle(node.more().tensor_hooks.setdefault(output, {}), hook)
 
 
-def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
+def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], object]) -> Handle:
     """Call `hook(leaf)` after a backward pass has added to the leaf's `.grad`."""
     if not tensor.requires_grad:
         message = "cannot register a hook on a tensor that doesn't require gradient"
@@ -75,7 +75,7 @@ def retain_at(tensor: Tensor, former: Iterable[Edge | None], new: Edge) -> None:
     new[0].more().keep_grads[new[1]] = weakref.ref(tensor)
 
 
-def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: Any) -> Any:
+def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: object) -> Any:
     """Run hooks over one gradient (array or Tensor, returned as the same kind; None if none arrived)."""
     plain = not isinstance(grad, Tensor)
     value: Tensor | None = None if grad is None else as_tensor(grad)
@@ -98,7 +98,7 @@ def run_post_accumulate_hooks(leaf: Tensor) -> None:
         raise fail("other", "Tensor post accumulate grad hooks should return None.", RuntimeError, tensor=leaf)
 
 
-def _check_same(hook: Callable[..., Any], before: Tensor | None, after: Tensor) -> None:
+def _check_same(hook: Callable[..., object], before: Tensor | None, after: Tensor) -> None:
     """Refuse what a hook returned if it changed dtype or shape."""
     name = getattr(hook, "__name__", "hook")
     if before is None:
@@ -155,7 +155,7 @@ def run_post_hooks(node: Node, results: list[Any], grads: list[Any]) -> list[Any
     return results
 
 
-def _replaced(hook: Callable[..., Any], found: Any, before: list[Any]) -> list[Any]:
+def _replaced(hook: Callable[..., object], found: object, before: list[Any]) -> list[Any]:
     """Return the gradients after a node's hook has answered."""
     if found is None:
         return before
@@ -170,7 +170,7 @@ def _replaced(hook: Callable[..., Any], found: Any, before: list[Any]) -> list[A
     return _like(tuple(given), before)
 
 
-def keep_grad(tensor: Tensor, grad: Any) -> None:
+def keep_grad(tensor: Tensor, grad: object) -> None:
     """Add to the `.grad` of a non-leaf that retains it: PyTorch keeps the sum over passes."""
     meta = autograd_meta(tensor)
     if meta.grad is None:

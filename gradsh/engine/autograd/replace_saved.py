@@ -18,7 +18,7 @@ _ALONE = 3
 """References to the array of a tensor, as `sys.getrefcount` counts in here, if nothing else has it."""
 
 
-def replace_data(tensor: Tensor, before: Any) -> None:
+def replace_data(tensor: Tensor, before: object) -> None:
     """Give what was saved of a tensor, whose array was `before`, its array of now."""
     if sys.getrefcount(before) > _ALONE:
         _resave(tensor, before, lambda kept: kept._replace(array=tensor.array))
@@ -46,7 +46,7 @@ def _resave(tensor: Tensor, array: Any, change: Callable[[SavedVariable], SavedV
             node.entries = tuple(map(changed, entries))
 
 
-def _is_of(tensor: Tensor, edge: Any) -> bool:
+def _is_of(tensor: Tensor, edge: object) -> bool:
     """Whether an operand with this edge is the tensor, and not another over the same memory (or a node's own result)."""
     if type(edge) is tuple:
         leaf = None if tensor.meta is None or tensor.meta.accumulator is None else tensor.meta.accumulator()
@@ -54,7 +54,7 @@ def _is_of(tensor: Tensor, edge: Any) -> bool:
     return edge is None and not tensor.needs_grad
 
 
-def _nodes_with(array: Any) -> Iterator[Node]:
+def _nodes_with(array: object) -> Iterator[Node]:
     """Find the nodes that keep an array, in slots of their own or in tuples and lists."""
     gc.unfreeze()  # what is frozen would not be looked through
     looked = [array]

@@ -157,13 +157,13 @@ def _step_of(record: Overload, layout: NodeLayout) -> Callable[..., Any]:
     return compile_source(f"step of {record.name}", source, scope)
 
 
-def _arguments(calls: tuple[tuple[str, Any], ...]) -> list[str]:
+def _arguments(calls: tuple[tuple[str, object], ...]) -> list[str]:
     return ["grad" if what == "grad" else f"s{detail}" if what == "saved" else f"node.values[{detail!r}]" for what, detail in calls]
 
 
 def _formula(
     record: Overload, layout: NodeLayout, scope: dict[str, Any], targets: tuple[int, ...], formula: Formula,
-    calls: tuple[tuple[str, Any], ...],
+    calls: tuple[tuple[str, object], ...],
 ) -> str:
     """Write one gradient: the call of its formula, or what the formula computes where that is a single product."""
     n = targets[0]
@@ -234,7 +234,7 @@ def _restore(record: Overload, slot: int) -> str:
     return fill(_RESTORE, slot=str(slot), version=version, edge=edge, readers=readers)
 
 
-def restored(array: Any, version: Any, edge: Any) -> Tensor:
+def restored(array: Any, version: Any, edge: object) -> Tensor:
     """Return the tensor that was saved: same memory, same version, same place in the graph."""
     node, output = edge if type(edge) is tuple else (edge, 0)
     leaf = type(node) is AccumulateGrad

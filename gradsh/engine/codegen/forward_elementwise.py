@@ -187,7 +187,7 @@ def _steps(matrix: Tensor) -> Any:
     return step // array.itemsize, following // array.itemsize
 
 
-def write_elementwise(record: Overload, general: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def write_elementwise(record: Overload, general: Callable[..., object] | None = None) -> Callable[..., Any]:
     """Write the fast path of a record that names its ufunc, or of a product of two matrices.
 
     What is not plain is left to `general` where that is given.

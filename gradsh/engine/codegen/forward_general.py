@@ -124,7 +124,7 @@ def fast_path_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, A
     table: dict[Any, tuple[Callable[..., Any], ...]] = {}
     written: dict[Any, Callable[..., Any] | None] = {}
 
-    def fast_path(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def fast_path(args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         key = (len(args), *kwargs) if kwargs else len(args)
         ways = table.get(key)
         if ways is None:
@@ -157,7 +157,7 @@ def _ways(records: list[Overload], written: dict[Any, Any], given: int, kwargs: 
     return found
 
 
-def _respelt(way: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
+def _respelt(way: Callable[..., object], names: dict[str, str]) -> Callable[..., Any]:
     """Return a fast path called by other spellings of the parameters' names."""
     return lambda *args, **kwargs: way(*args, **{names[name]: value for name, value in kwargs.items()})
 
@@ -166,7 +166,7 @@ def _doubted(record: Overload) -> Callable[..., Any]:
     """Return what stands for an overload that has no fast path: it tells by the first argument whether the call may mean it."""
     accept = record.signature.params[0].accept
 
-    def doubted(first: Any, *_: Any, **__: Any) -> Any:
+    def doubted(first: object, *_: object, **__: object) -> Any:
         return WRONG_OVERLOAD if accept(first) is MISMATCH else FALLBACK
 
     return doubted

@@ -27,7 +27,7 @@ FLOAT64 = np.dtype(np.float64)
 # --- forward ------------------------------------------------------------------------------------------------------
 
 
-def forward_scope(record: Overload, **names: Any) -> dict[str, Any]:
+def forward_scope(record: Overload, **names: object) -> dict[str, Any]:
     """Return the names that forward functions use: those of the fragments here, and the function's own."""
     return {
         "Tensor": Tensor, "FALLBACK": FALLBACK, "F32": FLOAT32, "F64": FLOAT64, "RECORD": record,

@@ -14,12 +14,12 @@ from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, SPECIALIZE
 
 
 def specialize_on_use(
-    general: Callable[..., Any], write: Callable[[], Callable[..., Any] | None], install: Callable[[Any], None],
+    general: Callable[..., object], write: Callable[[], Callable[..., object] | None], install: Callable[[Any], None],
 ) -> Callable[..., Any]:
     """Return what does as `general` does at first; then it installs what `write` returns (None: nothing can be written) and calls that."""
     calls = 0
 
-    def counting(*args: Any) -> Any:
+    def counting(*args: object) -> Any:
         nonlocal calls
         calls += 1
         if calls <= SPECIALIZE_AFTER:
@@ -48,7 +48,7 @@ def quicken(operation: Operation, record: Overload) -> None:
     install(specialize_on_use(fall_back, write, install))
 
 
-def quicken_operator(operation: Operation, general: Callable[..., Any], special: str) -> Callable[..., Any]:
+def quicken_operator(operation: Operation, general: Callable[..., object], special: str) -> Callable[..., Any]:
     """Return the function behind an operator, which the fast path of its operation takes the place of."""
 
     def write() -> Callable[..., Any] | None:
@@ -65,7 +65,7 @@ def quicken_operator(operation: Operation, general: Callable[..., Any], special:
 def _step_on_use(kind: str) -> Callable[..., Any]:
     """Return what stands for one of a record's steps at first: it counts the nodes of all kinds, then writes the step."""
 
-    def counting(node: Any, run: Any, *rest: Any) -> Any:
+    def counting(node: Any, run: Any, *rest: object) -> Any:
         record = node.record
         gradient = run.buffers.get(node)
         if type(gradient) is list and len(gradient) == 1:

@@ -41,7 +41,7 @@ def assign_requires_grad(tensor: Tensor, value: bool) -> None:
     set_requires_grad(tensor, value)
 
 
-def check_assigned_data(tensor: Tensor, value: Any) -> None:
+def check_assigned_data(tensor: Tensor, value: object) -> None:
     """Refuse `.data` of another type than a tensor, or of a dtype that cannot require gradients where the tensor does."""
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {class_name(value)}")
@@ -50,7 +50,7 @@ def check_assigned_data(tensor: Tensor, value: Any) -> None:
         raise fail("dtype", message, RuntimeError, tensor=tensor)
 
 
-def check_assigned_grad(tensor: Tensor, value: Any) -> None:
+def check_assigned_grad(tensor: Tensor, value: object) -> None:
     """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
     if not isinstance(value, Tensor):
         message = f"assigned grad expected to be a Tensor or None but got grad of type {class_name(value)}"

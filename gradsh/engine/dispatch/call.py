@@ -84,7 +84,7 @@ def _recalled(record: Overload, values: list[Any]) -> Any:
     return None if between is None else between.outputs(record, values)
 
 
-def _told(record: Overload, values: list[Any], outputs: Any, made: Any) -> None:
+def _told(record: Overload, values: list[Any], outputs: object, made: object) -> None:
     between = dispatch()
     if between is not None:
         between.ran(record, values, outputs, made)
@@ -278,7 +278,7 @@ def _wrap_one(record: Overload, values: list[Any], array: Array, ambient: Ambien
     return result
 
 
-def _output(value: Any) -> Any:
+def _output(value: object) -> Any:
     """Return an output of a kernel as an array; None is a gradient that nobody needs."""
     return value if type(value) is np.ndarray or value is None else np.asarray(value)
 

@@ -24,18 +24,18 @@ SUPERLINEAR = frozenset({f"gradsh.ops.{family}" for family in ("decompose", "lin
 """The families of such kernels: decompositions, systems, sorting."""
 
 
-def cancellable_from(kernel: Callable[..., Any]) -> int:
+def cancellable_from(kernel: Callable[..., object]) -> int:
     """Return the number of elements beyond which a kernel is not waited for blindly."""
     return LARGE if getattr(kernel, "__module__", "") in SUPERLINEAR else HUGE  # a ufunc of an older numpy has none
 
 
-def is_long(kernel: Callable[..., Any], arguments: list[Any]) -> bool:
+def is_long(kernel: Callable[..., object], arguments: list[Any]) -> bool:
     """Whether any of a kernel's arguments has more elements than that."""
     most = cancellable_from(kernel)
     return any(type(one) is np.ndarray and one.size > most for one in arguments)
 
 
-def run_cancellable(kernel: Callable[..., Any], arguments: list[Any], check: Callable[[int], None]) -> Any:
+def run_cancellable(kernel: Callable[..., object], arguments: list[Any], check: Callable[[int], None]) -> Any:
     """Return what the kernel returns, or raise what it raises or what `check` raises meanwhile."""
     found: list[Any] = []
     failed: list[BaseException] = []

@@ -57,7 +57,7 @@ class CompactNode(OpNode):
         return self.activation if self.code is None else (self.activation, self.code, self.offset)
 
     @location.setter
-    def location(self, value: Any) -> None:
+    def location(self, value: object) -> None:
         if type(value) is tuple:
             self.activation, self.code, self.offset = value
         else:
@@ -243,7 +243,7 @@ class CompactNode(OpNode):
                     return
         super()._check_saved()
 
-    def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
+    def _fit(self, grad: object, target: int, as_tensor: bool) -> Any:
         return self._fit_to(self.right if target else self.left, grad, target, as_tensor)
 
     def result_counter(self) -> VersionCounter:

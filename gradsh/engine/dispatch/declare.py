@@ -51,19 +51,19 @@ def _specialize(operation: Operation) -> Callable[..., Any]:
     return fast_path_of(operation)
 
 
-def _write_out(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _write_out(operation: Operation, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
     from gradsh.engine.dispatch.out import into
 
     return into(operation, args, kwargs)
 
 
-def _mismatch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool) -> Exception:
+def _mismatch(operation: Operation, args: tuple[object, ...], kwargs: dict[str, Any], method: bool) -> Exception:
     from gradsh.engine.dispatch.overload_errors import mismatch
 
     return mismatch(operation, args, kwargs, method)
 
 
-def _newer_form(name: str, args: tuple[Any, ...], method: bool) -> Any:
+def _newer_form(name: str, args: tuple[object, ...], method: bool) -> Any:
     from gradsh.engine.dispatch.older_forms import newer_form
 
     return newer_form(name, args, method)
@@ -74,7 +74,7 @@ Operation.specialize, Operation.write_out, Operation.mismatch = _specialize, _wr
 Operation.newer_form = staticmethod(_newer_form)
 
 
-def op(text: str, node: str = "", doc: str = "", *, spaces: tuple[str, ...] = SPACES, **parts: Any) -> Operation:
+def op(text: str, node: str = "", doc: str = "", *, spaces: tuple[str, ...] = SPACES, **parts: object) -> Operation:
     """Declare one overload and return the operation of that name (overloads are tried in the order of declaration).
 
     text        the signature (see `signature.py`)
@@ -157,7 +157,7 @@ def register_inplace(record: Overload, spaces: tuple[str, ...]) -> None:
     register(form, tuple(space for space in spaces if space in {"torch", "Tensor"}))
 
 
-def composite(text: str, doc: str, body: Callable[..., Any], spaces: tuple[str, ...] = SPACES, **parts: Any) -> Operation:
+def composite(text: str, doc: str, body: Callable[..., object], spaces: tuple[str, ...] = SPACES, **parts: object) -> Operation:
     """Declare an operation made of operations: `body` gets Tensors and no node is born for it."""
     return op(text, "", doc, forward=body, kind="composite", spaces=spaces, **parts)
 
@@ -195,7 +195,7 @@ class Within:
         self.shape = shape
 
 
-def sample(*inputs: Any, rejects: str = "", **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any], str]:
+def sample(*inputs: object, rejects: str = "", **kwargs: object) -> tuple[tuple[Any, ...], dict[str, Any], str]:
     """Describe a call for the tests: a tuple is a random tensor of that shape, `Within(low, high, *shape)` one in a range,
     a string such as "int64:2,3" one of another dtype; anything else is passed as it is.
 

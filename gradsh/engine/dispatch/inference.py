@@ -38,7 +38,7 @@ class InferenceCounter(VersionCounter):
     def version(self, value: int) -> None:
         """Ignore what counts writes."""
 
-    def bump(self, location: Any) -> None:
+    def bump(self, location: object) -> None:
         """Take a write within inference mode; refuse one outside of it."""
         if not inferring():
             raise fail("other", _WRITTEN, RuntimeError)
@@ -74,7 +74,7 @@ def version_of(tensor: Tensor) -> int:
     return tensor.counter.version
 
 
-def marked(values: list[Any], found: Any) -> Any:
+def marked(values: list[Any], found: object) -> Any:
     """Return an operation's result, made an inference tensor if the mode is on and it is new: no view, no input as it is."""
     if not inferring():
         return found

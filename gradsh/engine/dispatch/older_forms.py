@@ -17,7 +17,7 @@ _TENSORS = {"add": ("other",), "sub": ("other",), "addcmul": ("tensor1", "tensor
 """Operation -> the tensors that its call ends with."""
 
 
-def newer_form(name: str, args: Sequence[Any], method: bool) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def newer_form(name: str, args: Sequence[object], method: bool) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Return the arguments as PyTorch takes them now, and warn; None for a call that is none of the older ones."""
     plain = name.removesuffix("_")
     last = _TENSORS.get(plain)
@@ -38,7 +38,7 @@ def newer_form(name: str, args: Sequence[Any], method: bool) -> tuple[tuple[Any,
     return None
 
 
-def _fits(word: str, value: Any) -> bool:
+def _fits(word: str, value: object) -> bool:
     return isinstance(value, (int, float) if word in {"alpha", "beta", "value"} else Tensor)
 
 

@@ -24,7 +24,7 @@ NUMBER = False
 """The `edge` of a kept Python number: restored as the number itself, so that it stays a weak scalar."""
 _NONE = ((0,), np.dtype(np.float32))
 
-def _unsigned(value: Any) -> Any:
+def _unsigned(value: object) -> Any:
     """Return a dim or extent as PyTorch's attributes show it: a negative one wraps around, as of 64 bits."""
     if type(value) is int and value < 0:
         return value + (1 << 64)
@@ -149,10 +149,10 @@ class OpNode(Node):
             return grads[detail]
         return grads if what == "grads" else wanted
 
-    def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
+    def _fit(self, grad: object, target: int, as_tensor: bool) -> Any:
         return self._fit_to(self.edges[target], grad, target, as_tensor)
 
-    def _fit_to(self, edge: Any, grad: Any, target: int, as_tensor: bool) -> Any:
+    def _fit_to(self, edge: Any, grad: object, target: int, as_tensor: bool) -> Any:
         """Bring a gradient to the shape and dtype of its input, undoing broadcasting and promotion."""
         shape, dtype = edge[0].outputs[edge[1]] if type(edge) is tuple else edge.outputs[0]
         if as_tensor:
@@ -212,7 +212,7 @@ def _edges(record: Overload, values: list[Any]) -> tuple[tuple[Edge | None, ...]
     return tuple(edges), tuple(spans) if lists else None
 
 
-def _edge(value: Any) -> Edge | None:
+def _edge(value: object) -> Edge | None:
     if isinstance(value, Tensor) and value.array.dtype.kind == "f":
         origin = value.grad_fn_ref
         return (origin, 0) if value.meta is None and isinstance(origin, Node) else gradient_edge(value)
@@ -257,7 +257,7 @@ def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) ->
     return node
 
 
-def size_of(value: Any, what: str) -> Any:
+def size_of(value: object, what: str) -> Any:
     """Return what a formula asks of an input without saving it: its sizes, strides, number of elements, …"""
     if type(value) is list:
         return [size_of(one, what) for one in value]
@@ -303,7 +303,7 @@ def _guarded(node: OpNode, guard: int) -> bool:
     return node.edges[guard] is not None
 
 
-def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
+def save_results(node: OpNode, kept: Callable[[int], object]) -> None:
     """Keep the outputs that the derivatives read; `kept(n)` gives the entry of output n."""
     saves = node.record.plan.saves
     if not any(save.output >= 0 for save in saves):

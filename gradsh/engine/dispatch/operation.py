@@ -77,11 +77,11 @@ class Operation:
             return self.run_general(newer[0], newer[1], method)
         raise self.mismatch(args, kwargs, method)
 
-    def _check_no_array(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _check_no_array(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
         if all(record.signature.params[0].refuses_arrays(args[0]) for record in self.records):
             raise self.mismatch(args, kwargs, False)
 
-    def try_fast_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def try_fast_path(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """Take the fast path if there is one for this call; return FALLBACK if not."""
         if self.fast_general is not None:
             return self.fast_general(args, kwargs)
@@ -93,7 +93,7 @@ class Operation:
         self.fast_general = self.specialize()
         return self.fast_general(args, kwargs)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         if instance is None:
             return self
         return BoundOperation(self, instance)
@@ -101,7 +101,7 @@ class Operation:
     def __copy__(self) -> "Operation":
         return self
 
-    def __deepcopy__(self, memo: Any) -> "Operation":
+    def __deepcopy__(self, memo: object) -> "Operation":
         return self  # a copied module shares the functions it calls, as it does in Python
 
     def __repr__(self) -> str:

@@ -49,7 +49,7 @@ WRITABLE = frozenset(_NAMES.split())
 """The operations that take `out`."""
 
 
-def into(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def into(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
     """Run an operation called with `out` and write its result there; several results into a tuple of tensors.
 
     Raises TypeError where it takes none, RuntimeError where anything requires grad or the result's type is no less than out's.
@@ -91,7 +91,7 @@ def into(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return named_result(f"{found.operation}_out", found.names, list(outs)) if isinstance(found, NamedResult) else out
 
 
-def _tensors(values: Iterable[Any]) -> list[Tensor]:
+def _tensors(values: Iterable[object]) -> list[Tensor]:
     found: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):

@@ -17,7 +17,7 @@ _DISPATCHED = frozenset({
 """Those that choose by `return_indices` between two functions, of which the one without has an underscore in front of its name."""
 
 
-def python_words(operation: "Operation", name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def python_words(operation: "Operation", name: str, args: tuple[object, ...], kwargs: dict[str, Any]) -> str | None:
     """Return what Python says of a call of a function that PyTorch writes in Python; None where it would take the call."""
     if len(operation.records) != 1 or not is_python(operation.name, operation.spaces):
         return None
@@ -52,7 +52,7 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
 
 
-def without_arguments(operation: "Operation", name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def without_arguments(operation: "Operation", name: str, args: tuple[object, ...], kwargs: dict[str, Any]) -> str | None:
     """Return what Python says of a call of a method that takes the tensor alone; None of other methods."""
     if len(operation.records) != 1 or len(operation.records[0].signature.params) != 1:
         return None

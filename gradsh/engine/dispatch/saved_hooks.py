@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gradsh.engine.graph.node import Node
 
 
-def unchanged(value: Any) -> Any:
+def unchanged(value: object) -> Any:
     """Pack nothing."""
     return value
 
@@ -35,7 +35,7 @@ class Dispatch:
     def outputs(self, record: Any, values: list[Any]) -> Any:
         """Return the outputs of an operation if its kernel need not run, else None."""
 
-    def ran(self, record: Any, values: list[Any], outputs: Any, made: Any) -> None:
+    def ran(self, record: Any, values: list[Any], outputs: object, made: object) -> None:
         """An operation has made these tensors of the kernel's outputs."""
 
 
@@ -75,7 +75,7 @@ def pack_entries(node: "Node") -> None:
     node.entries = tuple(entries)
 
 
-def _packed(node: "Node", name: str, kept: SavedVariable, pack: Any, unpacker: Any) -> SavedVariable:
+def _packed(node: "Node", name: str, kept: SavedVariable, pack: Any, unpacker: object) -> SavedVariable:
     if kept.array is None or kept.edge is False:  # a Python number is no tensor
         return kept
     shown = restored(kept, node.edge_of(kept))
@@ -124,7 +124,7 @@ class RawSaved:
     __slots__ = ("index", "node", "part")
     __script_attributes__ = frozenset({"register_hooks"})
 
-    def __new__(cls, *place: Any) -> "RawSaved":
+    def __new__(cls, *place: object) -> "RawSaved":
         """Refuse a place that no node gave."""
         if not place:
             raise fail("type", "Trying to create a SavedTensor object from Python is forbidden.", RuntimeError)
@@ -135,7 +135,7 @@ class RawSaved:
         self.index = index
         self.part = part
 
-    def register_hooks(self, *hooks: Any) -> None:
+    def register_hooks(self, *hooks: object) -> None:
         """Pack the saved tensor now by the first hook; the second unpacks it when it is needed."""
         node = self.node
         if len(hooks) != 2 or not all(map(callable, hooks)):

@@ -164,7 +164,7 @@ class Elements(Lent):
         start = owner_of(self.array).__array_interface__["data"][0]
         return int((self.array.__array_interface__["data"][0] - start) // self.array.itemsize)
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, memory_format: object = None) -> bool:
         """Whether the elements stand in memory in row-major order without gaps (or as a memory format has them)."""
         array = self.array
         last = {"channels_last": 4, "channels_last_3d": 5}.get(getattr(memory_format, "name", ""))
@@ -250,7 +250,7 @@ class Elements(Lent):
             raise fail("type", "iteration over a 0-d tensor", TypeError, tensor=self)
         return iter(find("unbind")(self, 0))
 
-    def __contains__(self, element: Any) -> bool:
+    def __contains__(self, element: object) -> bool:
         value = element.array if isinstance(element, Elements) else element
         return bool((self.array == value).any())
 

@@ -13,7 +13,7 @@ class Handle:
     __script_silent__ = True
     __script_attributes__ = frozenset({"remove", "id"})
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., object]) -> None:
         self.hooks = hooks
         self.id = next(current().handle_ids)
         hooks[self.id] = hook

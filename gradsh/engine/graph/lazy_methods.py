@@ -19,7 +19,7 @@ class LazyMethod:
         self.home = home
         """The class on which it stands."""
 
-    def __get__(self, tensor: Any, owner: type) -> Any:
+    def __get__(self, tensor: object, owner: type) -> Any:
         found = method(self.name)
         if found is None:
             raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")

@@ -131,7 +131,7 @@ class SavedTensor:
         return f"<SavedTensor {self.node.name()}.{self.name} {tuple(self.shape)} {self.dtype.name}, {state}>"
 
 
-def slot_shape_and_dtype(array: Any) -> Any:
+def slot_shape_and_dtype(array: object) -> Any:
     """Return (shape, dtype) of what a slot holds: an array, or a Python number; None of None."""
     if array is None:
         return None

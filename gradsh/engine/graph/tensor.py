@@ -117,7 +117,7 @@ class Tensor(Elements):
         def __abs__(self) -> "Tensor": ...
         __getitem__: Callable[..., "Tensor"]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+    def __new__(cls, *args: object, **kwargs: object) -> "Tensor":
         """Make an uninitialised tensor of the given extents, or one from data, as `torch.Tensor(...)` does."""
         return find("_legacy_tensor")(*args, **kwargs)  # type: ignore[no-any-return]
 
@@ -187,7 +187,7 @@ class Tensor(Elements):
     def _is_view(self) -> bool:
         return self._base is not None
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: object = None) -> Array:
         check_numpy(self)
         return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
 
@@ -379,7 +379,7 @@ def current_edge(tensor: Tensor) -> Edge | None:
 def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:
     """Make a special method that finds its operation on first use."""
 
-    def special(self: Tensor, *others: Any) -> Any:
+    def special(self: Tensor, *others: object) -> Any:
         function = operator(symbol, reflected)
         setattr(Tensor, special_name(symbol, reflected), function)
         return function(self, *others)
@@ -396,7 +396,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert",
     setattr(Tensor, f"__{_name}__", _operator(_name))
 
 
-def _setitem(self: Tensor, key: Any, value: Tensor | float) -> None:
+def _setitem(self: Tensor, key: object, value: Tensor | float) -> None:
     function = operator("setitem", False)
     setattr(Tensor, "__setitem__", function)  # noqa: B010  (the class has no such name for a type checker)
     function(self, key, value)

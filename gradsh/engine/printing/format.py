@@ -202,7 +202,7 @@ def format_tensor(
     dtype_suffix: str | None = None,
     grad_fn: str | None = None,
     requires_grad: bool = False,
-    tangent: Any = None,
+    tangent: object = None,
 ) -> str:
     """Return PyTorch's `repr` of a tensor with the values of `array` (bool, integer, float32 or float64).
 

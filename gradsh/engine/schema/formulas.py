@@ -18,6 +18,6 @@ def product(formula: F) -> F:
     return formula
 
 
-def computes(formula: Any) -> str:
+def computes(formula: object) -> str:
     """Return what a formula is declared to compute: "identity", "product" or ""."""
     return getattr(formula, "computes", "")

@@ -18,7 +18,7 @@ FALLBACK: Any = object()
 """What a fast path returns when the case is not plain: the general way is taken."""
 
 
-def fall_back(*_: Any) -> Any:
+def fall_back(*_: object) -> Any:
     """Leave a call, or a node, to the general way."""
     return FALLBACK
 
@@ -201,7 +201,7 @@ class Overload:
     example: str
     forward_mode: str
 
-    def __init__(self, text: str, node: str, doc: str, **parts: Any) -> None:
+    def __init__(self, text: str, node: str, doc: str, **parts: object) -> None:
         self.text = text
         self.name = text.partition("(")[0]
         self.node = node

@@ -36,7 +36,7 @@ _HEAP_TYPE = 1 << 9
 """`Py_TPFLAGS_HEAPTYPE`: the class was made by a class statement. The name of one made in C has its module."""
 
 
-def class_name(value: Any) -> str:
+def class_name(value: object) -> str:
     """Return the name of an argument's class as C code has it."""
     kind = type(value)
     if kind.__flags__ & _HEAP_TYPE or kind.__module__ == "builtins":
@@ -49,7 +49,7 @@ class Param:
 
     __slots__ = ("accept", "default", "keyword_only", "name", "optional", "type", "variadic")
 
-    def __init__(self, name: str, type: str, optional: bool, default: Any, keyword_only: bool, variadic: bool) -> None:
+    def __init__(self, name: str, type: str, optional: bool, default: object, keyword_only: bool, variadic: bool) -> None:
         self.name = name
         self.type = type
         self.optional = optional
@@ -58,17 +58,17 @@ class Param:
         self.variadic = variadic
         self.accept = ACCEPT[type]
 
-    def convert(self, value: Any) -> Any:
+    def convert(self, value: object) -> Any:
         """Return the value as the kernel wants it, or MISMATCH."""
         if value is None:
             return None if self.optional else MISMATCH
         return self.accept(value)
 
-    def refuses(self, value: Any) -> bool:
+    def refuses(self, value: object) -> bool:
         """Whether a call by a program may not have this argument."""
         return self.refuses_arrays(value) or self.convert(value) is MISMATCH
 
-    def refuses_arrays(self, value: Any) -> bool:
+    def refuses_arrays(self, value: object) -> bool:
         """Whether arrays stand where a program has to give tensors; derivatives may give them."""
         several = value if self.type in ("Tensors", "Indices") and isinstance(value, (list, tuple)) else (value,)
         return self.type in ("Tensor", "Operand", "Tensors", "Indices") and any(isinstance(one, np.ndarray) for one in several)
@@ -84,31 +84,31 @@ class Param:
         return text
 
 
-def _tensor(value: Any) -> Any:
+def _tensor(value: object) -> Any:
     return value if isinstance(value, (TensorBase, *_RAW)) else MISMATCH
 
 
-def _operand(value: Any) -> Any:
+def _operand(value: object) -> Any:
     return value if isinstance(value, (TensorBase, float, int, *_RAW)) else MISMATCH
 
 
-def _tensors(value: Any) -> Any:
+def _tensors(value: object) -> Any:
     if not isinstance(value, (list, tuple)) or not all(isinstance(one, (TensorBase, *_RAW)) for one in value):
         return MISMATCH
     return list(value)
 
 
-def _indices(value: Any) -> Any:
+def _indices(value: object) -> Any:
     if not isinstance(value, (list, tuple)) or not all(one is None or isinstance(one, (TensorBase, *_RAW)) for one in value):
         return MISMATCH
     return list(value)
 
 
-def _data(value: Any) -> Any:
+def _data(value: object) -> Any:
     return value if isinstance(value, (TensorBase, *_RAW, list, tuple)) or hasattr(value, "__array__") else MISMATCH
 
 
-def _int(value: Any) -> Any:
+def _int(value: object) -> Any:
     if type(value) is int:
         return value
     if isinstance(value, bool):
@@ -120,7 +120,7 @@ def _int(value: Any) -> Any:
     return MISMATCH
 
 
-def _ints(value: Any) -> Any:
+def _ints(value: object) -> Any:
     if isinstance(value, (list, tuple)):
         found = tuple(_int(one) for one in value)
         return MISMATCH if MISMATCH in found else found
@@ -128,12 +128,12 @@ def _ints(value: Any) -> Any:
     return MISMATCH if one is MISMATCH else (one,)
 
 
-def _sizes(value: Any) -> Any:
+def _sizes(value: object) -> Any:
     one = _int(value)
     return _ints(value) if one is MISMATCH else one
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     if isinstance(value, (float, int)):
         return value
     if isinstance(value, np.generic):
@@ -143,27 +143,27 @@ def _number(value: Any) -> Any:
     return MISMATCH
 
 
-def _float(value: Any) -> Any:
+def _float(value: object) -> Any:
     found = _number(value)
     return found if found is MISMATCH else float(found)
 
 
-def _bool(value: Any) -> Any:
+def _bool(value: object) -> Any:
     return value if isinstance(value, (bool, np.bool_)) else MISMATCH
 
 
-def _str(value: Any) -> Any:
+def _str(value: object) -> Any:
     return value if isinstance(value, str) else MISMATCH
 
 
-def _dtype(value: Any) -> Any:
+def _dtype(value: object) -> Any:
     found = as_dtype(value)
     if found is not None:
         return found.numpy
     return value if isinstance(value, np.dtype) else MISMATCH
 
 
-def _any(value: Any) -> Any:
+def _any(value: object) -> Any:
     return value
 
 
@@ -200,7 +200,7 @@ class Signature:
                     found[spelling] = place
         return found
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    def bind(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the converted value of every parameter in order, or None where the call does not fit."""
         params = self.params
         given = len(args)
@@ -228,7 +228,7 @@ class Signature:
             values += defaults
         return None if REQUIRED in defaults and any(value is REQUIRED for value in values) else values
 
-    def _spread(self, args: tuple[Any, ...]) -> bool:
+    def _spread(self, args: tuple[object, ...]) -> bool:
         """Whether the last positional parameter takes the remaining arguments one by one."""
         if not self.positional:
             return False

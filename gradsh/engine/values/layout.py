@@ -16,7 +16,7 @@ REVERSED = "reversed"
 CHANNELS = "channels"
 
 
-def laid(policy: str, outputs: Any, arrays: list[Any]) -> Any:
+def laid(policy: str, outputs: object, arrays: list[Any]) -> Any:
     """Return a kernel's output (or tuple of outputs) in the memory order that a record's `layout` asks for."""
     if type(outputs) is tuple:
         return tuple(laid(policy, one, arrays) for one in outputs)

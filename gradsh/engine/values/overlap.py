@@ -1,7 +1,6 @@
 """Memory that a write and what it reads share in ways that would make the result depend on the order of elements."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ def check_distinct(target: Array) -> None:
             raise fail("other", message, RuntimeError)
 
 
-def check_apart(target: Array, inputs: Iterable[Any]) -> None:
+def check_apart(target: Array, inputs: Iterable[object]) -> None:
     """Refuse inputs that overlap the written tensor in part (`x[1:] += x[:-1]`); the very same elements are fine.
 
     As in PyTorch, only tensors whose elements lie densely in memory are looked at.

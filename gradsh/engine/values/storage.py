@@ -34,7 +34,7 @@ class VersionCounter:
             if node is not None:
                 node.version = self.version
 
-    def bump(self, location: Any) -> None:
+    def bump(self, location: object) -> None:
         """Count one in-place write; `location` is that of the write, opaque."""
         self.advance(1)
         if self.writes is None:
@@ -44,7 +44,7 @@ class VersionCounter:
         if len(self.writes) > 2 * _KEPT_WRITES:
             del self.writes[:_KEPT_WRITES]
 
-    def moved(self, old: Any, output: int, new: Any) -> None:
+    def moved(self, old: object, output: int, new: object) -> None:
         """Note that the tensor that was output `output` of node `old` is output 0 of node `new` after a write.
 
         Of a tensor that no node had made, `old` is the array.
@@ -56,7 +56,7 @@ class VersionCounter:
         if len(moves) > 2 * _KEPT_WRITES:
             del moves[:_KEPT_WRITES]
 
-    def history(self, node: Any, output: int) -> tuple[Any, int]:
+    def history(self, node: object, output: int) -> tuple[Any, int]:
         """Return the present history of the tensor that was this output when it was saved, as far as it is known."""
         for old, place, new in getattr(self, "moves", ()):
             if old() is node and place == output and new() is not None:
@@ -71,7 +71,7 @@ class VersionCounter:
                 return self.history(new(), 0)[0], found is not array
         return None, False
 
-    def present(self, array: Any) -> Any:
+    def present(self, array: object) -> Any:
         """Return what stands in an array's place since its tensor was given another geometry in place (`t_`)."""
         for old, place, new in getattr(self, "moves", ()):
             if place < 0 and old() is array and new() is not None:

@@ -14,7 +14,7 @@ ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
 """The number 1 by dtype: ufuncs are faster with 0-d arrays than with Python's numbers."""
 
 
-def unsupported(kernel: str, array: Any) -> Exception:
+def unsupported(kernel: str, array: object) -> Exception:
     """Return PyTorch's error for a kernel that does not exist for a dtype."""
     title = of_numpy(np.asarray(array).dtype).title
     return fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
@@ -34,24 +34,24 @@ def refusing(kinds: str, kernel: str) -> Callable[[Callable[..., Any]], Callable
     return decorate
 
 
-def not_bool(kernel: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def not_bool(kernel: str, function: Callable[..., object]) -> Callable[..., Any]:
     """Return a kernel that refuses bool tensors."""
     return refusing("b", kernel)(function)
 
 
-def floats_only(kernel: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def floats_only(kernel: str, function: Callable[..., object]) -> Callable[..., Any]:
     """Return a kernel that refuses integers and bool."""
     return refusing("biu", kernel)(function)
 
 
-def common_dtype(*operands: Any) -> NumpyDType:
+def common_dtype(*operands: object) -> NumpyDType:
     """Return the numpy dtype of an operation on arrays and Python numbers."""
     arrays = [one for one in operands if isinstance(one, np.ndarray)]
     numbers = [one for one in operands if one is not None and not isinstance(one, np.ndarray)]
     return result_type(arrays, numbers, current().default_dtype)
 
 
-def together(*operands: Any) -> list[Any]:
+def together(*operands: object) -> list[Any]:
     """Return the operands as arrays of their common dtype; None stays None."""
     dtype = common_dtype(*operands)
     return [None if one is None else np.asarray(one).astype(dtype, copy=False) for one in operands]

@@ -40,7 +40,7 @@ def _cut(whole: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, whole)) for start in range(0, whole, step)]
 
 
-def _buffer(make: Callable[..., Any], channels: int, dtype: NumpyDType) -> Callable[[int, tuple[WindowWalk, ...]], Any]:
+def _buffer(make: Callable[..., object], channels: int, dtype: NumpyDType) -> Callable[[int, tuple[WindowWalk, ...]], Any]:
     """Return what gives the buffer for a part of the work: the same one as long as parts are alike."""
     held: list[Any] = [None, None]
 

@@ -15,7 +15,7 @@ Layout = tuple[Shape, Shape, int]
 """Extents, strides and offset, in elements."""
 
 
-def array_of(value: Any) -> Array:
+def array_of(value: object) -> Array:
     """Return the array of a Tensor, or the array itself (composites run on plain arrays within derivatives)."""
     return value.array if isinstance(value, Tensor) else np.asarray(value)
 

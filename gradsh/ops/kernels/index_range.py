@@ -8,7 +8,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 
-def is_inside(self: Array, where: tuple[Any, ...]) -> bool:
+def is_inside(self: Array, where: tuple[object, ...]) -> bool:
     """Whether no index of numpy's `where` is outside."""
     return not any(type(one) is np.ndarray and _outside(one, extent).any() for one, extent in _dims(self, where))
 
@@ -24,12 +24,12 @@ def shape_of(self: Array, where: tuple[Any, ...]) -> tuple[int, ...]:
         raise fail("shape", message, IndexError) from None
 
 
-def _inside(self: Array, where: tuple[Any, ...]) -> tuple[Any, ...]:
+def _inside(self: Array, where: tuple[object, ...]) -> tuple[Any, ...]:
     """Return the index with 0 in the place of what is outside."""
     return tuple([np.where(_outside(one, extent), 0, one) if type(one) is np.ndarray else one for one, extent in _dims(self, where)])
 
 
-def check_range(self: Array, where: tuple[Any, ...], written: tuple[Array, bool] | None = None) -> None:
+def check_range(self: Array, where: tuple[object, ...], written: tuple[Array, bool] | None = None) -> None:
     """Refuse indices outside, as PyTorch's loop over the elements of the result does: at the first one, if there is one.
 
     `where` is numpy's index. `written`: the values that are being put into `self`, and whether they are added: those before the
@@ -64,7 +64,7 @@ def check_range(self: Array, where: tuple[Any, ...], written: tuple[Array, bool]
             raise fail("index", f"index {int(one[at])} is out of bounds for dimension {number} with size {extent}", IndexError)
 
 
-def _dims(self: Array, where: tuple[Any, ...]) -> list[tuple[Any, int]]:
+def _dims(self: Array, where: tuple[object, ...]) -> list[tuple[Any, int]]:
     """Return the index and the extent of each dim that is indexed; a mask is an index for each of its dims."""
     found: list[tuple[Any, int]] = []
     for one in where:

@@ -15,7 +15,7 @@ from gradsh.text.fault import fail
 PLAIN = (np.ndarray, np.generic)
 
 
-def turned(value: Any) -> Any:
+def turned(value: object) -> Any:
     """Return matrices transposed (`mT`) of an array or a Tensor."""
     return np.swapaxes(value, -1, -2) if isinstance(value, PLAIN) else find("transpose")(value, -2, -1)
 
@@ -37,7 +37,7 @@ def with_diagonal(value: Any, content: Array | int) -> Array:
     return value
 
 
-def with_half_diagonal(value: Any) -> Any:
+def with_half_diagonal(value: object) -> Any:
     """Return freshly computed matrices with their diagonal halved."""
     if isinstance(value, PLAIN):
         return with_diagonal(value, 0.5 * np.diagonal(value, axis1=-2, axis2=-1))
@@ -180,7 +180,7 @@ def is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
     return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(a_shape[:-1]) == tuple(b_shape))
 
 
-def tolerance(self: Array, atol: Any, rtol: Any, top: Array) -> Array:
+def tolerance(self: Array, atol: object, rtol: object, top: Array) -> Array:
     """Return the limit below which singular values count as 0: max(atol, rtol * the largest), matrix by matrix."""
     absolute = np.zeros(()) if atol is None else np.asarray(atol, np.float64)
     if rtol is None:

@@ -28,7 +28,7 @@ _STIRLING = tuple(each / (2 * order * (2 * order - 1)) for order, each in enumer
 def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
     """Return a kernel that computes in float64 and gives the dtype of its first input back."""
 
-    def kernel(self: Array, *others: Any) -> Array:
+    def kernel(self: Array, *others: object) -> Array:
         wide = [np.asarray(one, np.float64) if isinstance(one, (np.ndarray, np.generic)) else one for one in others]
         return np.asarray(function(np.asarray(self, np.float64), *wide)).astype(self.dtype)
 

@@ -36,7 +36,7 @@ def get_total_norm(
     return total  # type: ignore[no-any-return]
 
 
-def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(parameters: object, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scale the gradients so that `total_norm` becomes at most `max_norm`."""
     del foreach
     factor = np.minimum(np.asarray(max_norm, total_norm.array.dtype) / (total_norm.array + total_norm.array.dtype.type(1e-6)), 1)
@@ -55,7 +55,7 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(parameters: object, clip_value: float, foreach: bool | None = None) -> None:
     """Cut each element of the gradients off to [-clip_value, clip_value]."""
     del foreach
     gradients = _gradients(parameters)

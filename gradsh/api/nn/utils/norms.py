@@ -26,7 +26,7 @@ def norm_except_dim(weight: Any, dim: int | None) -> Any:
     return norm_except_dim(weight.transpose(0, dim), 0).transpose(0, dim)
 
 
-def _checked(module: Any) -> Any:
+def _checked(module: object) -> Any:
     if not isinstance(module, Module):
         raise fail("type", f"{type(module).__name__} is not a Module", TypeError)
     return module
@@ -46,7 +46,7 @@ class WeightNorm:
         self.name = name
         self.dim = -1 if dim is None else dim
 
-    def compute(self, module: Any) -> Any:
+    def compute(self, module: object) -> Any:
         """Return the weight."""
         v, g = getattr(module, self.name + "_v"), getattr(module, self.name + "_g")
         if self.dim in {0, v.ndim - 1}:
@@ -70,7 +70,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     return module
 
 
-def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+def remove_weight_norm(module: object, name: str = "weight") -> Any:
     """Make one parameter of the two again."""
     return _remove(module, name, WeightNorm, f"weight_norm of '{name}' not found in {module}", ("_g", "_v"))
 
@@ -110,7 +110,7 @@ class SpectralNorm:
             weight = weight.permute(*order)
         return weight.reshape(weight.shape[0], -1)
 
-    def compute(self, module: Any, iterate: bool = False) -> Any:
+    def compute(self, module: object, iterate: bool = False) -> Any:
         """Return the weight divided by its largest singular value."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
@@ -133,7 +133,7 @@ class SpectralNorm:
         module.__dict__[self.name] = self.compute(module, iterate=module.training)
 
 
-def _set(tensor: Tensor, values: Any) -> None:
+def _set(tensor: Tensor, values: object) -> None:
     tensor.array[...] = values
     written(tensor)
 
@@ -164,6 +164,6 @@ def spectral_norm(
     return module
 
 
-def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+def remove_spectral_norm(module: object, name: str = "weight") -> Any:
     """Make the weight a parameter again, divided by its largest singular value."""
     return _remove(module, name, SpectralNorm, f"spectral_norm of '{name}' not found in {module}", ("_u", "_v", "_orig"))

@@ -24,7 +24,7 @@ class PackedSequence(NamedTuple):
         """Return False: there is no GPU."""
         return False
 
-    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
+    def to(self, *args: object, **kwargs: object) -> "PackedSequence":
         """Return the sequence with its data on a device or of a dtype."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
@@ -38,7 +38,7 @@ PackedSequence.__script_attributes__ = frozenset(  # type: ignore[attr-defined]
 )
 
 
-def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(input: Tensor, lengths: object, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
     """Pack a padded tensor (T, N, …), or (N, T, …) with batch_first, whose sequences have these lengths."""
     known = lengths.array if isinstance(lengths, Tensor) else np.asarray(lengths)
     counts = make(np.array(known, np.int64))
@@ -124,12 +124,12 @@ State = Any
 Cell = Callable[[Any, State], tuple[Any, State]]
 
 
-def run_packed(steps: Any, sizes: Sequence[int], state: State, reverse: bool, cell: Cell) -> tuple[Any, State]:
+def run_packed(steps: object, sizes: Sequence[int], state: State, reverse: bool, cell: Cell) -> tuple[Any, State]:
     """Run a cell over packed steps; sequences that are over leave the state (`reverse`: those that begin join it)."""
     return _backward(steps, sizes, state, cell) if reverse else _forward(steps, sizes, state, cell)
 
 
-def _each(state: State, change: Callable[..., Any], *others: State) -> State:
+def _each(state: State, change: Callable[..., object], *others: State) -> State:
     """Change a state, which is one tensor or a pair."""
     if isinstance(state, tuple):
         return tuple(change(*parts) for parts in zip(state, *others, strict=True))
@@ -144,7 +144,7 @@ def _joined(*states: State) -> State:
     return _each(states[0], lambda *parts: find("cat")(list(parts), 0), *states[1:])
 
 
-def _forward(steps: Any, sizes: Sequence[int], state: State, cell: Cell) -> tuple[Any, State]:
+def _forward(steps: object, sizes: Sequence[int], state: State, cell: Cell) -> tuple[Any, State]:
     outputs, over = [], []
     taken, alive = 0, sizes[0]
     for size in sizes:

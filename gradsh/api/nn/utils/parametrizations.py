@@ -26,7 +26,7 @@ class _WeightNorm(Module):
             return find("_weight_norm_interface")(weight_v, weight_g, self.dim)
         return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
 
-    def right_inverse(self, weight: Any) -> Any:
+    def right_inverse(self, weight: object) -> Any:
         """Return length and direction of a weight."""
         return norm_except_dim(weight, self.dim), weight
 
@@ -84,7 +84,7 @@ class _SpectralNorm(Module):
         u, v = find("clone")(self._u), find("clone")(self._v)
         return weight / find("vdot")(u, find("mv")(matrix, v))
 
-    def right_inverse(self, value: Any) -> Any:
+    def right_inverse(self, value: object) -> Any:
         """Return the value: it is assumed to have a spectral norm of 1 already."""
         return value
 

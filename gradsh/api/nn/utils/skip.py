@@ -8,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.text.fault import fail
 
 
-def skip_init(module_cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def skip_init(module_cls: Callable[..., object], *args: object, **kwargs: object) -> Any:
     """Make a module without drawing random numbers: what its parameters hold is not to be relied on."""
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
         raise fail("type", f"Expected a Module; got {module_cls}", RuntimeError)
