@@ -1,9 +1,9 @@
 """torch.utils.data: datasets of tensors, samplers, and a loader that makes batches in PyTorch's order."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,9 @@ class Dataset(ScriptBase):
 
 class IterableDataset(Dataset):
     """Base of datasets that are gone through and have no indices: `__iter__()`."""
+
+    def __add__(self, other: Dataset) -> "ChainDataset":  # type: ignore[override]
+        return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
@@ -65,6 +68,26 @@ class ConcatDataset(Dataset):
                 return one[place]
             place -= len(one)
         raise IndexError("list index out of range")
+
+
+class ChainDataset(IterableDataset):
+    """Iterable datasets one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for one in self._parts():
+            yield from one
+
+    def __len__(self) -> int:
+        return sum(len(one) for one in self._parts())
+
+    def _parts(self) -> Iterator[Any]:
+        for one in self.datasets:
+            if not isinstance(one, IterableDataset):
+                raise fail("type", "ChainDataset only supports IterableDataset", AssertionError)
+            yield one
 
 
 class Subset(Dataset):
@@ -146,7 +169,7 @@ class RandomSampler(Sampler):
         stream = streams.Generator().manual_seed(_seed(None)) if self.generator is None else stream_of(self.generator)
         whole = 32 if self.replacement else size
         rounds, rest = divmod(self.num_samples, whole)
-        for count in (*repeat(whole, rounds), rest):  # PyTorch draws for the rest also where it is 0
+        for count in chain(repeat(whole, rounds), (rest,)):  # PyTorch draws for the rest also where it is 0
             found = stream.randint(0, size, (count,)) if self.replacement else stream.randperm(size)[:count]
             yield from found.tolist()
 

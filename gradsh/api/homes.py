@@ -27,7 +27,7 @@ _CLASSES = {
         ("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"),
         "torch.utils.data.sampler",
     ),
-    **dict.fromkeys(("Dataset", "IterableDataset", "TensorDataset", "ConcatDataset", "Subset"), "torch.utils.data.dataset"),
+    **dict.fromkeys(("Dataset", "IterableDataset", "TensorDataset", "ConcatDataset", "ChainDataset", "Subset"), "torch.utils.data.dataset"),
     "PackedSequence": "torch.nn.utils.rnn", "Muon": "torch.optim", "device_index": "torch.accelerator",
     "DataLoader": "torch.utils.data.dataloader", "Autocast": "torch.amp.autocast_mode", "GradScaler": "torch.amp.grad_scaler",
     "DataParallel": "torch.nn.parallel.data_parallel", "SummaryWriter": "torch.utils.tensorboard.writer",

@@ -4,7 +4,8 @@ None of it changes a number. Each says once per session that it stands in, and a
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
@@ -96,8 +97,38 @@ def load(f: object, map_location: object = None, pickle_module: object = None, *
     return found
 
 
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+    """Let `load` give objects of these classes too, where it gives weights only."""
+    current().flags[_SAFE] = [*get_safe_globals(), *safe_globals]
+
+
+def get_safe_globals() -> list[Any]:
+    """Return the classes that `add_safe_globals` named."""
+    return list(current().flags.get(_SAFE, ()))
+
+
+def clear_safe_globals() -> None:
+    """Forget the classes that `add_safe_globals` named."""
+    current().flags.pop(_SAFE, None)
+
+
+@contextmanager
+def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+    """Name classes for a block."""
+    before = get_safe_globals()
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        current().flags[_SAFE] = before
+
+
+_SAFE = "safe_globals"
+
+
 def _check_weights(found: Any) -> None:
     """Refuse what PyTorch's loader of weights refuses: objects of other classes than tensors, numbers, texts and their containers."""
+    safe = get_safe_globals()
     pending, seen = [found], set()
     while pending:
         one = pending.pop()
@@ -109,6 +140,8 @@ def _check_weights(found: Any) -> None:
             pending += [*one, *one.values()]
         elif kind in _ROWS:
             pending += one
+        elif kind in safe:
+            pending += getattr(one, "__dict__", {}).values()
         elif kind not in _PLAIN:
             import pickle
 

@@ -72,7 +72,7 @@ _DISTRIBUTIONS = {
     "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
 }
 _DATA_FILES = {
-    "dataset": "Dataset TensorDataset ConcatDataset Subset random_split IterableDataset",
+    "dataset": "Dataset TensorDataset ConcatDataset ChainDataset Subset random_split IterableDataset",
     "dataloader": "DataLoader default_collate get_worker_info Dataset IterableDataset Sampler SequentialSampler RandomSampler BatchSampler",
     "sampler": "Sampler SequentialSampler RandomSampler BatchSampler SubsetRandomSampler WeightedRandomSampler",
 }
@@ -136,7 +136,7 @@ _TORCH: dict[str, Any] = {
     "utils": _spaces("torch.utils"),
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
-    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", "mps", "distributed", "testing")},
+    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", "mps", "distributed", "testing", "serialization")},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
@@ -190,7 +190,8 @@ def _distributions() -> dict[str, Namespace]:
         "Transform ExpTransform SigmoidTransform TanhTransform SoftplusTransform AffineTransform ComposeTransform"
     )
     files["transforms"] = lazily("gradsh.api.distributions.transforms", transforms)
-    table |= files["transforms"]
+    files["constraint_registry"] = lazily("gradsh.api.distributions.constraint_registry", "transform_to biject_to=transform_to")
+    table |= files["transforms"] | files["constraint_registry"]
     spaces = {f"torch.distributions.{file}": Namespace(f"torch.distributions.{file}", held) for file, held in files.items()}
     table.update((file, _spaces(f"torch.distributions.{file}")) for file in files)
     return {"torch.distributions": Namespace("torch.distributions", table), **spaces}
@@ -391,6 +392,9 @@ NAMESPACES: dict[str, Namespace] = {
         "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),
     }),
     "torch.version": Namespace("torch.version", {"__version__": PYTORCH_VERSION, "cuda": None, "hip": None}),
+    "torch.serialization": Namespace("torch.serialization", lazily(
+        "gradsh.api.stand_ins", "save load add_safe_globals clear_safe_globals get_safe_globals safe_globals",
+    )),
     "torch.accelerator": Namespace("torch.accelerator", lazily(
         _SETTINGS, "is_available=cuda_is_available device_count current_accelerator=none synchronize=ignore device_index",
     )),

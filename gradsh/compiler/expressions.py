@@ -219,7 +219,14 @@ class ExpressionLowering:
         return ast.arguments(*(self.lower(getattr(node, name)) for name in node._fields))
 
     def _arg(self, node: tree.arg) -> ast.arg:
-        return ast.arg(identifier(node.arg), None, **self.place(node.span))  # an annotation has no effect
+        text = None if node.annotation is None else self.annotation(node.annotation)
+        return ast.arg(identifier(node.arg), text, **self.place(node.span))
+
+    def annotation(self, node: expr) -> ast.expr:
+        """Return an annotation as text (its first line): data classes and `singledispatch` read it; what it names need not exist."""
+        span = node.span
+        written = self.source.line(span.line)[span.column - 1 : span.end_column - 1 if span.end_line == span.line else None]
+        return self.constant(written, self.place(span))
 
 
 

@@ -58,10 +58,7 @@ class StatementLowering(PatternLowering):
     def _AnnAssign(self, node: tree.AnnAssign) -> Block:
         place = self.place(node.span)
         if self.classes and not self.functions and isinstance(node.target, tree.Name):
-            span = node.annotation.span
-            written = self.source.line(span.line)[span.column - 1 : span.end_column - 1 if span.end_line == span.line else None]
-            text = self.constant(written, place)  # data classes read it; what it names need not exist
-            return [ast.AnnAssign(self.target(node.target), text, self.lower(node.value), 1, **place)]
+            return [ast.AnnAssign(self.target(node.target), self.annotation(node.annotation), self.lower(node.value), 1, **place)]
         if node.value is not None:
             return [ast.Assign([self.target(node.target)], self.lower(node.value), **place)]
         if isinstance(node.target, tree.Name) and self.functions:  # it makes the name local, as in Python

@@ -204,7 +204,7 @@ class comprehension(Node):  # noqa: N801
 
 
 class arg(Node):  # noqa: N801
-    """One parameter; its annotation is parsed and has no effect."""
+    """One parameter; its annotation is kept as text."""
 
     arg: str
     annotation: expr | None

@@ -172,6 +172,10 @@ factory(
 # --- in sequence ------------------------------------------------------------------------------------------------
 
 
+_WIDER = {np.float32: np.float64, np.float64: np.longdouble}
+"""In which the product and the sum of a point are worked out: PyTorch rounds them once, together."""
+
+
 def _arange(start: Any, end: Any, step: Any, dtype: Any) -> Array:
     if dtype is None:
         whole = all(isinstance(one, int) for one in (start, end, step))
@@ -190,9 +194,28 @@ def _arange(start: Any, end: Any, step: Any, dtype: Any) -> Array:
     else:
         count = max(math.ceil((end - start) / step), 0)
     check_bytes(count * np.dtype(dtype).itemsize)
-    wide = np.int64 if np.dtype(dtype).kind in "iu" else np.float64
-    values: Array = wide(start) + np.arange(count, dtype=wide) * wide(step)
+    if np.dtype(dtype).kind == "f":
+        return _by_vectors(float(start), float(step), count, dtype)
+    values: Array = np.int64(start) + np.arange(count) * np.int64(step)
     return values.astype(dtype)
+
+
+def _by_vectors(start: float, step: float, count: int, dtype: Any) -> Array:
+    """Return `start + n * step` as PyTorch rounds it: vectors of 32 bytes begin at a rounded number, whose followers add to it.
+
+    The rest, behind the last pair of vectors, is worked out number by number.
+    """
+    dtype = np.dtype(dtype)
+    exact = start.is_integer() and step.is_integer()
+    wide: Any = np.float64 if exact else _WIDER.get(dtype.type, np.float64)
+    widest: Any = np.float64 if exact else np.longdouble
+    lanes = 32 // dtype.itemsize
+    places = np.arange(count)
+    whole = count - count % (2 * lanes)
+    bases = (wide(start) + places[:whole:lanes].astype(wide) * wide(step)).astype(dtype)
+    within = places[:lanes].astype(wide) * wide(step)
+    vectors = (bases.astype(wide)[:, None] + within).astype(dtype).reshape(-1)
+    return np.concatenate([vectors, (widest(start) + places[whole:].astype(widest) * widest(step)).astype(dtype)])
 
 
 factory("arange(end: number", "The numbers 0, 1, … below `end`.", lambda end, dtype: _arange(0, end, 1, dtype))
@@ -218,10 +241,6 @@ def _range(start: Any, end: Any, step: Any, dtype: Any) -> Array:
 
 
 factory("range(start: number = 0, end: number = 0, step: number = 1", "The numbers from `start` to `end`, both included.", _range)
-
-
-_WIDER = {np.float32: np.float64, np.float64: np.longdouble}
-"""In which the product and the sum of a point are worked out: PyTorch rounds them once, together."""
 
 
 def evenly_spaced(start: float, end: float, steps: int, dtype: Any) -> Array:
@@ -251,8 +270,15 @@ factory(
 
 
 def _logspace(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Array:
-    exponents = evenly_spaced(_fill_value(start), _fill_value(end), steps, np.float64)
-    return np.power(float(base), exponents).astype(default_or(dtype))
+    kind = default_or(dtype)
+    if np.dtype(kind).kind != "f" or steps < 2:
+        return np.power(float(base), evenly_spaced(_fill_value(start), _fill_value(end), steps, np.float64)).astype(kind)
+    check_bytes(steps * 8)
+    first, last = (np.dtype(kind).type(_fill_value(one)) for one in (start, end))
+    step = float(last - first) / (steps - 1)
+    before, after = np.split(np.arange(steps), [steps // 2])
+    exponents = np.concatenate([float(first) + step * before, float(last) - step * (steps - 1 - after)])
+    return np.power(float(base), exponents).astype(kind)
 
 
 factory(

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
@@ -11,6 +13,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied, with_gradient, words, zeros_of_shape
 from gradsh.ops.kernels import pool as kernels
+from gradsh.ops.kernels.common import refusing, unsupported
 from gradsh.ops.kernels.pool import PoolWindow
 from gradsh.text.fault import fail
 
@@ -176,6 +179,8 @@ def _avg_records(dims: int) -> Operation:
     def forward(self: Array, *given: Any) -> Array:
         if given[-1] == 0:
             raise fail("value", "divisor must be not zero", RuntimeError)
+        if self.dtype.kind in "biu" and self.dtype != np.int64:
+            raise unsupported(f"avg_pool{dims}d{'_out_frame' if dims > 2 else ''}", self)
         window, divisors = prepared(self, *given)
         kernels.check_pool(self, window, dims)
         return kernels.avg_pool(self, window, divisors())
@@ -257,9 +262,15 @@ def _check_targets(name: str, shape: tuple[int, ...], wanted: tuple[int, ...], d
         raise fail("value", message, RuntimeError)
 
 
+def _kernel_of(kind: str, dims: int) -> str:
+    """Return the name of PyTorch's kernel, which its errors say."""
+    return f"{kind}_pool{dims}d{'_cpu' if dims > 2 else ''}"
+
+
 def _adaptive_avg_records(dims: int) -> Operation:
     node = f"AdaptiveAvgPool{dims}DBackward"
 
+    @refusing("biu", _kernel_of("adaptive_avg", dims))
     def forward(self: Array, output_size: tuple[int, ...]) -> Array:
         _check_adaptive(f"adaptive_avg_pool{dims}d", self, dims)
         return kernels.adaptive_avg(self, output_size)
@@ -284,6 +295,7 @@ def _adaptive_avg_records(dims: int) -> Operation:
 
 def _adaptive_max_records(dims: int) -> Operation:
 
+    @refusing("biu", _kernel_of("adaptive_max", dims))
     def forward(self: Array, output_size: tuple[int, ...]) -> tuple[Array, Array]:
         _check_adaptive(f"adaptive_max_pool{dims}d", self, dims)
         return kernels.adaptive_max(self, output_size)

@@ -144,6 +144,23 @@ def named_tuple(typename: str, field_names: object, *, rename: bool = False, def
     return made
 
 
+def get_args(tp: object) -> tuple[Any, ...]:
+    """Return what a type for annotations is subscripted with."""
+    if not isinstance(tp, Hint):
+        return typing.get_args(tp)
+    return (*tp._args, type(None)) if tp._name == "Optional" and tp._args else tp._args
+
+
+def get_origin(tp: object) -> Any:
+    """Return what is subscripted: the builtin class that a name of `typing` stands for, or the name."""
+    if not isinstance(tp, Hint):
+        return typing.get_origin(tp)
+    kind = getattr(getattr(typing, tp._name, None), "__origin__", None)
+    if kind in {list, dict, set, frozenset, tuple}:
+        return kind
+    return HINTS["Union" if tp._name == "Optional" else tp._name] if tp._args else None
+
+
 def _as_given(value: object) -> Any:
     return value
 
@@ -152,6 +169,6 @@ BASES = {
     "Generic": Generic, "Protocol": Protocol, "NamedTuple": NamedTuple, "TypedDict": TypedDict, "runtime_checkable": _as_given,
     **dict.fromkeys(("overload", "final", "override", "no_type_check", "reveal_type", "assert_never"), _as_given),
     **dict.fromkeys(("TypeVar", "ParamSpec", "TypeVarTuple"), type_variable), "cast": lambda typ, val: val,
-    "NewType": lambda name, tp: _as_given,
+    "NewType": lambda name, tp: _as_given, "get_args": get_args, "get_origin": get_origin,
 }
 """What else `typing` offers: bases of classes, and functions that give back what they are given."""

@@ -257,7 +257,11 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
         return functools.total_ordering(cls)
 
     offer(type(functools.lru_cache(abs).cache_info()), "hits misses maxsize currsize")
-    own = {"wraps": wraps, "reduce": _named(reduce), "total_ordering": total_ordering, "singledispatch": Dispatched}
+    def singledispatch(func: object) -> Dispatched:
+        """Return a function of several, of which this is the one for all other classes."""
+        return Dispatched(machine, func)
+
+    own = {"wraps": wraps, "reduce": _named(reduce), "total_ordering": total_ordering, "singledispatch": singledispatch}
     return listed(functools, "partial lru_cache cache cmp_to_key cached_property") | own
 
 
@@ -267,7 +271,8 @@ class Dispatched:
     __module__ = "functools"
     __script_attributes__ = frozenset({"register", "dispatch"})
 
-    def __init__(self, func: object) -> None:
+    def __init__(self, machine: Any, func: object) -> None:
+        self._machine = machine
         self._functions: dict[type, Any] = {object: func}
 
     def register(self, cls: object, func: object = None) -> Any:
@@ -275,10 +280,24 @@ class Dispatched:
         if func is None and isinstance(cls, type):
             return lambda function: self.register(cls, function)
         if not isinstance(cls, type):
-            text = "register() takes a class here, since functions keep no annotations: write `@NAME.register(some_class)`"
-            raise fail("type", text, TypeError)
+            cls, func = self._annotated(cls), cls
         self._functions[cls] = func
         return func
+
+    def _annotated(self, func: object) -> type:
+        """Return the class that the function's first annotation names. Raises TypeError."""
+        text = next(iter(func.__annotations__.values()), "") if isinstance(func, FunctionType) else ""
+        first, *rest = text.strip("'\"").split(".")
+        found = None
+        with suppress(KeyError, AttributeError):
+            known = self._machine.program | self._machine.builtins
+            found = known[first] if first in known else self._machine.offer.bare(first)
+            for name in rest:
+                found = self._machine.guard.read(found, name)
+        if not isinstance(found, type):
+            message = "register() finds no class in the first annotation: write `@NAME.register(some_class)`"
+            raise fail("type", message, TypeError)
+        return found
 
     def dispatch(self, cls: type) -> Any:
         """Return the function for a class."""

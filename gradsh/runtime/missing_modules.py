@@ -51,6 +51,7 @@ _TORCH = {
         ("multiprocessing.Pool", "multiprocessing.pool", "multiprocessing.get_context", "concurrent.futures.ProcessPoolExecutor"),
         f"there is one process here: write `map(function, items)`, {OR_TRACE}",
     ),
+    "typing.get_type_hints": f"annotations are texts here, which nothing evaluates: write the types into a dictionary, {OR_TRACE}",
     "signal.alarm": "`--timeout` bounds a run's time",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
     "gc.get_objects": "`vars` and `memory` list the tensors that are held", "gc.get_referrers": "`holders` shows what holds memory",

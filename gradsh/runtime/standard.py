@@ -126,6 +126,15 @@ def load_datetime(_: "Machine") -> Mapping[str, Any]:
     return listed(dt, "datetime date time timedelta timezone UTC MINYEAR MAXYEAR")
 
 
+def load_difflib(_: "Machine") -> Mapping[str, Any]:
+    """Return what `difflib` offers."""
+    import difflib
+
+    offer(difflib.SequenceMatcher, "ratio quick_ratio real_quick_ratio get_matching_blocks get_opcodes find_longest_match set_seqs")
+    offer(difflib.Match, "a b size __getitem__ __len__")
+    return listed(difflib, "SequenceMatcher get_close_matches unified_diff context_diff ndiff")
+
+
 def load_enum(_: "Machine") -> Mapping[str, Any]:
     """Return what `enum` offers."""
     import enum

@@ -276,10 +276,12 @@ def test_only_weights_are_loaded_unless_the_program_asks_for_more() -> None:
         "import torch, pickle\nimport numpy as np\nnet = torch.nn.Linear(1, 1)\n"
         "torch.save({'net': net.state_dict(), 'epoch': 1, 'shape': net.weight.shape}, 'a')\nprint(torch.load('a')['epoch'])\n"
         "torch.save(net, 'b')\nprint(torch.load('b', weights_only=False))\n"
+        "class Config:\n    size = 3\ntorch.save(Config(), 'd')\n"
+        "with torch.serialization.safe_globals([Config]):\n    print(torch.load('d').size)\n"
         "torch.save({'loss': np.float64(1)}, 'c')\ntorch.load('b')\ntorch.load('c')\n"
         "try:\n    torch.load('b')\nexcept pickle.UnpicklingError as error:\n    print('refused')"
     )
-    assert printed == "1\nLinear(in_features=1, out_features=1, bias=True)\nrefused\n"
+    assert printed == "1\nLinear(in_features=1, out_features=1, bias=True)\n3\nrefused\n"
     assert [failure.problem.message.partition(".")[0] for failure in failures] == ["Weights only load failed"] * 2
 
 
@@ -384,7 +386,8 @@ def test_the_default_device_is_the_cpu_and_no_other() -> None:
     ("torch.complex(1, 2)", "no complex numbers"), ("torch.eye(2).to_sparse()", "dense"), ("import gc; gc.get_objects()", "memory"),
     ("from functools import singledispatchmethod as s\ns(len)", "leave out what needs it"),
     ("from functools import singledispatchmethod\nclass A(singledispatchmethod): pass", "leave out"),
-    ("import functools; functools.singledispatchmethod", "run the program"), ("import difflib; difflib.ndiff", "leave out what needs it"),
+    ("import functools; functools.singledispatchmethod", "run the program"),
+    ("import typing\ntyping.get_type_hints(print)", "dictionary"), ("import wave; wave.open", "leave out what needs it"),
     ("import pytorch_lightning as pl\nclass Net(pl.LightningModule):\n    pass", "nn.Module"),
 ])  # fmt: skip
 def test_what_is_not_here_names_both_ways(text: str, way: str) -> None:

@@ -14,6 +14,8 @@ class Constraint:
     __script_attributes__ = frozenset({"check", "lower_bound", "upper_bound", "event_dim"})
     __script_base__ = True
     event_dim = 0
+    lower_bound: Any
+    upper_bound: Any
 
     def __init__(self, title: str, holds: Callable[[Any], object], **bounds: object) -> None:
         self._title = title

@@ -63,10 +63,10 @@ def _mismatch(operation: Operation, args: tuple[object, ...], kwargs: dict[str, 
     return mismatch(operation, args, kwargs, method)
 
 
-def _newer_form(name: str, args: tuple[object, ...], method: bool) -> Any:
+def _newer_form(name: str, args: tuple[object, ...], kwargs: dict[str, object], method: bool) -> Any:
     from gradsh.engine.dispatch.older_forms import newer_form
 
-    return newer_form(name, args, method)
+    return newer_form(name, args, kwargs, method)
 
 
 Operation.run = staticmethod(run_record)

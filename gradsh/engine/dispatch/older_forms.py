@@ -3,7 +3,7 @@
 PyTorch still takes them, and warns of the first one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -17,7 +17,9 @@ _TENSORS = {"add": ("other",), "sub": ("other",), "addcmul": ("tensor1", "tensor
 """Operation -> the tensors that its call ends with."""
 
 
-def newer_form(name: str, args: Sequence[object], method: bool) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def newer_form(
+    name: str, args: Sequence[object], kwargs: Mapping[str, object], method: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Return the arguments as PyTorch takes them now, and warn; None for a call that is none of the older ones."""
     plain = name.removesuffix("_")
     last = _TENSORS.get(plain)
@@ -30,11 +32,15 @@ def newer_form(name: str, args: Sequence[object], method: bool) -> tuple[tuple[A
         if not method:
             orders = [["beta", "input", "alpha", *last], ["beta", "input", *last]]
     for order in orders:
-        if len(order) == len(args) and all(map(_fits, order, args)):
+        named = order[len(args) :]
+        if set(named) != set(kwargs):
+            continue
+        given = [*args, *(kwargs[word] for word in named)]
+        if len(order) == len(given) and all(map(_fits, order, given)):
             shown = [word for word in order if not (method and word == "input")]
             _warn(name, shown, last if method else ["input", *last], words)
-            tensors = tuple(value for word, value in zip(order, args, strict=True) if word not in words)
-            return tensors, {word: value for word, value in zip(order, args, strict=True) if word in words}
+            tensors = tuple(value for word, value in zip(order, given, strict=True) if word not in words)
+            return tensors, {word: value for word, value in zip(order, given, strict=True) if word in words}
     return None
 
 

@@ -72,7 +72,7 @@ class Operation:
                     raise self.mismatch(args, kwargs, method) from None
         if "out" in kwargs and not method:
             return self.write_out(args, kwargs)
-        newer = None if kwargs else self.newer_form(self.name, args, method)
+        newer = self.newer_form(self.name, args, kwargs, method)
         if newer is not None:
             return self.run_general(newer[0], newer[1], method)
         raise self.mismatch(args, kwargs, method)

@@ -98,6 +98,8 @@ def _single(
         index = signature.keywords.get(key)
         if index is None:
             return f"{name}() got an unexpected keyword argument '{key}'"
+        if index < len(args):
+            return f"{name}() got multiple values for argument '{key}'"
         param = signature.params[index]
         if param.refuses(value):
             wanted = _word(param) if param.type != "ints" else "tuple of ints"

@@ -1,12 +1,15 @@
 """Enumerations of texts, bytes, digests, chained maps, functions by class, temporary names."""
 
+import errno
 import hashlib
 import os
 import tempfile
 import unicodedata
 from collections import ChainMap
+from difflib import SequenceMatcher, get_close_matches, unified_diff
 from enum import Enum, StrEnum
 from functools import lru_cache, singledispatch
+from typing import Dict, List, Literal, Optional, Union, get_args, get_origin
 
 import numpy as np
 
@@ -42,6 +45,28 @@ def describe(value):
 @describe.register(int)
 def describe_int(value):
     return f"int {value}"
+
+
+class Shape:
+    class Round:
+        pass
+
+
+@describe.register
+def _(value: list) -> str:
+    return f"list of {len(value)}"
+
+
+@describe.register
+def _(value: "Shape.Round", times: int = 2):
+    return "round"
+
+
+print(describe([1, 2]), describe(Shape.Round()), describe(Shape()).startswith("object"), describe.dispatch(bool) is describe_int)
+print(get_close_matches("appel", ["ape", "apple", "peach"]), SequenceMatcher(None, "abcd", "bcde").ratio(), errno.errorcode[errno.ENOENT])
+print(*unified_diff(["a", "b"], ["a", "c"], lineterm=""), sep="\n")
+for hint in (List[int], Dict[str, int], Optional[int], Union[int, str], Literal["a"], List, int):
+    print(get_args(hint), get_origin(hint))
 
 
 @lru_cache(maxsize=None)
