@@ -287,6 +287,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.func": Namespace("torch.func", {
         **lazily("gradsh.api.func", "functional_call grad grad_and_value vmap jacrev vjp stack_module_state"),
         **lazily("gradsh.api.func_forward", "jvp linearize jacfwd hessian"),
+        **lazily("gradsh.api.rearrange", "rearrange"),
     }),
     "torch.nn": Namespace(
         "torch.nn",
