@@ -69,6 +69,7 @@ FAMILIES = {
         "_grid_sampler_2d_backward_backward _grid_sampler_3d_backward_backward affine_grid affine_grid_generator grid_sample "
         "grid_sampler grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward "
     ),
+    "householder": "geqrf linalg_householder_product orgqr",
     "incomplete_gamma": "_dirichlet_grad _standard_gamma_grad gammainc gammainc_ gammaincc gammaincc_ igamma igamma_ igammac igammac_",
     "index": "__getitem__ __setitem__ _index_put_impl index index_put index_put_",
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",

@@ -17,20 +17,20 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "adaptive_max_pool1d alpha_dropout_ ao bartlett_window batch_norm binary_cross_entropy_with_logits "
             "blackman_window compiler complex cond conj_physical_ conv_tbc cosine_embedding_loss cpu dequantize eig "
             "embedding_bag embedding_renorm_ empty_permuted empty_quantized export feature_alpha_dropout_ feature_dropout_ fft "
-            "frobenius_norm from_dlpack from_file futures fx geqrf get_deterministic_debug_mode get_device "
+            "frobenius_norm from_dlpack from_file futures fx get_deterministic_debug_mode get_device "
             "get_device_module get_float32_matmul_precision gru gru_cell "
             "hamming_window hann_window hinge_embedding_loss hspmm hub imag instance_norm "
             "is_distributed is_vulkan_available istft jit kaiser_window kl_div library lobpcg lstm lstm_cell lu "
             "lu_solve lu_unpack margin_ranking_loss masked matrix_rank mtia multiprocessing nested norm_except_dim "
-            "nuclear_norm orgqr ormqr overrides package pca_lowrank poisson_nll_loss polar quantization quasirandom "
+            "nuclear_norm ormqr overrides package pca_lowrank poisson_nll_loss polar quantization quasirandom "
             "return_types saddmm segment_reduce serialization set_flush_denormal set_warn_always signal slice_inverse smm sparse "
             "sparse_compressed_tensor stft storage svd_lowrank to_dlpack triplet_margin_loss "
             "view_as_complex view_as_real while_loop xpu"
         ),
         "torch.Tensor": (
-            "apply_ as_subclass chalf coalesce col_indices crow_indices dense_dim dequantize dim_order geqrf "
+            "apply_ as_subclass chalf coalesce col_indices crow_indices dense_dim dequantize dim_order "
             "imag index indices int_repr is_coalesced is_set_to "
-            "istft lu lu_solve map2_ map_ name orgqr ormqr qscheme record_stream "
+            "istft lu lu_solve map2_ map_ name ormqr qscheme record_stream "
             "reinforce resize resize_as row_indices slice_inverse smm sparse_dim sparse_mask sparse_resize_ stft storage_type "
             "to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr "
             "values xpu"
@@ -48,7 +48,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
         ),
         "torch.nn.utils": "clip_grad convert_parameters fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval stateless",
         "torch.linalg": (
-            "eig eigvals householder_product ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex lu_solve"
+            "eig eigvals ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex lu_solve"
         ),
         "torch.special": (
             "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t hermite_polynomial_h "

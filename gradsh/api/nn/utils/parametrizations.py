@@ -102,7 +102,7 @@ def spectral_norm(
 
 
 class _Orthogonal(Module):
-    """An orthogonal matrix made of a free one: by the exponential or Cayley's map of its antisymmetric part."""
+    """An orthogonal matrix made of a free one: by the exponential or Cayley's map of its antisymmetric part, or by reflections."""
 
     def __init__(self, weight: Tensor, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
         super().__init__()
@@ -116,7 +116,15 @@ class _Orthogonal(Module):
         rows, columns = X.shape[-2:]
         turned = rows < columns
         if turned:
-            X, rows, columns = X.mT, columns, rows
+            X = X.mT
+        Q = self._reflected(X) if self.orthogonal_map == "householder" else self._mapped(X)
+        base = getattr(self, "base", None)
+        if base is not None:
+            Q = base @ Q
+        return Q.mT if turned else Q
+
+    def _mapped(self, X: Any) -> Any:
+        rows, columns = X.shape[-2:]
         X = X.tril()
         if rows != columns:
             X = find("cat")([X, X.new_zeros(rows, rows - columns).expand(*X.shape[:-2], -1, -1)], -1)
@@ -126,18 +134,21 @@ class _Orthogonal(Module):
         else:
             one = find("eye")(rows, dtype=A.dtype)
             Q = find("linalg_solve")(find("add")(one, A, alpha=-0.5), find("add")(one, A, alpha=0.5))
-        if rows != columns:
-            Q = Q[..., :columns]
-        base = getattr(self, "base", None)
-        if base is not None:
-            Q = base @ Q
-        return Q.mT if turned else Q
+        return Q[..., :columns] if rows != columns else Q
+
+    def _reflected(self, X: Any) -> Any:
+        A = X.tril(diagonal=-1)
+        tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
+        signs = X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)  # integers: no gradient moves the diagonal
+        return find("linalg_householder_product")(A, tau) * signs
 
     def right_inverse(self, Q: Any) -> Any:
         """Keep a matrix as the base from which the map starts, and return the free matrix that stands for it."""
         if tuple(Q.shape) != tuple(self.shape):
             message = f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
             raise fail("value", message, ValueError)
+        if "base" not in self._buffers and self.orthogonal_map == "householder":
+            return _reflections(Q)
         if "base" not in self._buffers:
             message = (
                 "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
@@ -155,6 +166,18 @@ class _Orthogonal(Module):
         diagonal = np.arange(min(Q.shape[-2:]))
         negative[..., diagonal, diagonal] = -1
         return make(negative)
+
+
+def _reflections(matrix: Tensor) -> Any:
+    """Return the reflections whose product is the matrix's orthogonal factor, and the signs of the other one's diagonal."""
+    rows, columns = matrix.shape[-2:]
+    with grad_mode(False):
+        found, tau = find("geqrf")(matrix.mT if rows < columns else matrix)
+    diagonal = np.arange(min(rows, columns))
+    signs = np.sign(found.array[..., diagonal, diagonal])
+    found.array[..., diagonal, diagonal] = np.where(tau.array == 0, -signs, signs)
+    found.counter.version = 2  # PyTorch writes the signs in two steps
+    return found.mT if rows < columns else found
 
 
 def _made_orthogonal(matrix: Any) -> Tensor:
@@ -184,8 +207,5 @@ def orthogonal(
     if orthogonal_map not in {"matrix_exp", "cayley", "householder"}:
         message = f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
         raise fail("value", message, ValueError)
-    if orthogonal_map == "householder":
-        message = "gradsh has no Householder products: say orthogonal_map='matrix_exp' or 'cayley'"
-        raise fail("value", message, NotImplementedError)
     made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     return register_parametrization(module, name, made, unsafe=True)
