@@ -61,7 +61,7 @@ class GradFile(pytest.File):
         from gradsh.commands import GRAMMARS
         from gradsh.language.parser import parse
         from gradsh.language.paste import clean
-        from gradsh.run.script import read_script
+        from gradsh.run.read import read_script
         from gradsh.text.expectations import scan
         from gradsh.text.problem import ProblemError
         from gradsh.text.span import Source

@@ -19,7 +19,8 @@ from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed
 from gradsh.render.pictures import picture as picture_of
-from gradsh.run.script import RunOptions, Script
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions
 from gradsh.session.session import Session
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS

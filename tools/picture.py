@@ -6,7 +6,8 @@ from html import escape
 
 from gradsh.golden.documents import MORE, PROMPT, Fence, replies, turns
 from gradsh.render.style import Style
-from gradsh.run.script import RunOptions, Script
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions
 from gradsh.shell.lexer import coloured
 
 Run = tuple[str, str]

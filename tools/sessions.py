@@ -6,7 +6,8 @@ from gradsh.golden.report import failure_lines
 from gradsh.golden.update import proposed
 from gradsh.language.parser import parse
 from gradsh.render.style import Style
-from gradsh.run.script import RunOptions, Script
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions
 from gradsh.text.span import Source
 
 OPENING, CLOSING = "```grad\n", "```\n"

@@ -11,7 +11,8 @@ from gradsh.golden.condition import excuse
 from gradsh.golden.redact import with_own
 from gradsh.language.parser import MAX_TEXT
 from gradsh.render.style import Style
-from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, module_reader
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions, collect_again, end_stuck, module_reader
 from gradsh.run.sinks import write_result
 from gradsh.text.expectations import Block, Expected, scan
 from gradsh.text.problem import Problem, ProblemError

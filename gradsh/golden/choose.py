@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gradsh.golden.cache import LastRun, key
 from gradsh.golden.condition import holds
-from gradsh.run.script import read_script
+from gradsh.run.read import read_script
 from gradsh.text.script_options import options_of
 from gradsh.text.span import Source
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gradsh.golden.check import Checked
 from gradsh.golden.documents import fences, is_document
-from gradsh.run.script import read_script
+from gradsh.run.read import read_script
 
 SKIPPED = frozenset({"__pycache__", "node_modules"})
 

@@ -14,7 +14,8 @@ from gradsh.golden.check import Checked, CheckedRun, Mismatch, Played, fresh_ses
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.run.script import RunOptions, Script, read_script
+from gradsh.run.read import Script, read_script
+from gradsh.run.script import RunOptions
 from gradsh.text.expectations import Expected
 
 PROMPT, MORE = "grad> ", "....> "

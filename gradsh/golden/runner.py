@@ -26,17 +26,8 @@ from gradsh.render.style import Style, style_for
 from gradsh.report.page import ReportFile
 from gradsh.report.recorder import recorded
 from gradsh.run.progress import ProgressLine
-from gradsh.run.script import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    UNREADABLE,
-    RunOptions,
-    Script,
-    enclose,
-    no_sandbox,
-    read_script,
-)
+from gradsh.run.read import Script, read_script
+from gradsh.run.script import DONE, FAILED, INTERRUPTED, UNREADABLE, RunOptions, enclose, no_sandbox
 from gradsh.run.workers import Lost, answers
 
 

@@ -12,7 +12,7 @@ from gradsh.golden.compare import Tolerance, text_matches
 from gradsh.lens import missing
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
-from gradsh.run.script import Script, read_script
+from gradsh.run.read import Script, read_script
 from gradsh.session.session import Session
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span

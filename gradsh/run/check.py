@@ -15,7 +15,8 @@ from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
-from gradsh.run.script import Script, module_reader, read_script, unreadable
+from gradsh.run.read import Script, read_script
+from gradsh.run.script import module_reader, unreadable
 from gradsh.runtime.builtins import REFUSED, Refused
 from gradsh.runtime.machine import Machine
 from gradsh.runtime.missing_modules import Absent, way_without

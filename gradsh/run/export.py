@@ -17,7 +17,7 @@ from gradsh.run.export_commands import CATCH, Commands
 from gradsh.run.export_edits import Edits, indented
 from gradsh.run.export_names import PythonNames
 from gradsh.run.export_values import Values
-from gradsh.run.script import read_script
+from gradsh.run.read import read_script
 from gradsh.text.expectations import scan
 from gradsh.text.problem import ProblemError
 from gradsh.text.script_options import options_of

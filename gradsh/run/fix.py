@@ -13,7 +13,8 @@ from gradsh.process.limits import Limits
 from gradsh.render.style import Style
 from gradsh.render.table import draw
 from gradsh.run.modules_beside import modules_beside
-from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, Script, enclose, module_reader, read_script
+from gradsh.run.read import Script, read_script
+from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, enclose, module_reader
 from gradsh.run.workers import Lost, answers
 from gradsh.session.session import Session
 from gradsh.text.fix import Fix, applied, difference

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from gradsh.process.signals import Raising
 from gradsh.render.style import printable
 from gradsh.run.progress import ProgressLine
-from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, Script, enclose, read_script, run_script, stuck
+from gradsh.run.read import Script, read_script
+from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, enclose, run_script, stuck
 from gradsh.run.sinks import Looks, Sink, looks_of, sink_for
 from gradsh.run.workers import Lost, answers, use_threads
 

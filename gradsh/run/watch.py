@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 from gradsh.process.signals import Raising
-from gradsh.run.script import INTERRUPTED, RunOptions, read_script
+from gradsh.run.read import read_script
+from gradsh.run.script import INTERRUPTED, RunOptions
 from gradsh.run.scripts import outcomes
 from gradsh.run.sinks import Looks, looks_of, sink_for
 

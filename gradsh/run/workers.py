@@ -20,7 +20,8 @@ from gradsh.process import sandbox, signals
 from gradsh.process.libc import libc
 from gradsh.process.limits import GRACE
 from gradsh.process.watchdog_process import LineCell, stand_in
-from gradsh.run.script import Script, report_to
+from gradsh.run.read import Script
+from gradsh.run.script import report_to
 
 Answer = TypeVar("Answer")
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from gradsh.commands import GRAMMARS
 from gradsh.commands.stepping import Debugger, is_name, line_asked
 from gradsh.language.parser import parse
-from gradsh.run.script import Script, furnish, scripts_of, unreadable
+from gradsh.run.read import Script
+from gradsh.run.script import furnish, scripts_of, unreadable
 from gradsh.shell.host import Host
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source

@@ -6,7 +6,8 @@ import pytest
 
 from gradsh.contracts.events import Event, Warn
 from gradsh.run.check import check_files, check_script
-from gradsh.run.script import RunOptions, Script, refused, run
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions, refused, run
 from gradsh.session.session import Session
 
 SCRIPTS = sorted(Path(__file__).parents[2].glob("scripts/*.grad"))

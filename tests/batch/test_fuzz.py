@@ -13,7 +13,8 @@ from gradsh.process.limits import Limits
 from gradsh.render.json import line_of
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.run.script import RunOptions, Script
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions
 from gradsh.session.session import Session
 from tests.sweep import draws
 

@@ -6,7 +6,8 @@ from gradsh.commands.save import script_of
 from gradsh.contracts.events import Failure, Result
 from gradsh.golden.documents import check_file
 from gradsh.run.fix import fix_file
-from gradsh.run.script import RunOptions, Script, module_reader
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions, module_reader
 from gradsh.session import trial
 from gradsh.session.session import Session
 from tests.terminal import Terminal

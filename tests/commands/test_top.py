@@ -18,7 +18,8 @@ from gradsh.probe.top import TopSampler
 from gradsh.process.limits import UNBOUNDED
 from gradsh.render.style import Style
 from gradsh.run.pane import Pane
-from gradsh.run.script import RunOptions, code_script, run_script
+from gradsh.run.read import code_script
+from gradsh.run.script import RunOptions, run_script
 from gradsh.run.sinks import JsonSink, TextSink
 from gradsh.run.top import Screen
 from tests.probe.asking import Asked

@@ -11,7 +11,8 @@ from gradsh.golden.check import Checked, check_script
 from gradsh.golden.compare import Patience, Tolerance, align, line_matches
 from gradsh.golden.update import proposed
 from gradsh.process.limits import Limits
-from gradsh.run.script import RunOptions, Script
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions
 from gradsh.text.expectations import Expected
 from tests.processes import BOUND
 

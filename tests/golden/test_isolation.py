@@ -10,7 +10,8 @@ from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.run.script import RunOptions, Script
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions
 from gradsh.session.session import Session
 
 PROBE = """

@@ -25,7 +25,8 @@ from gradsh.process.limits import Limits
 from gradsh.render.json import line_of
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.run.script import RunOptions, Script, stuck
+from gradsh.run.read import Script
+from gradsh.run.script import RunOptions, stuck
 from gradsh.run.scripts import Ran
 from gradsh.run.workers import Lost, answer_of
 from gradsh.session.parameters import parameters_in, wrong_values
