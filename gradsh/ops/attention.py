@@ -1,30 +1,47 @@
 """Scaled dot-product attention: in one node for batches of heads, spelled out for everything else, as PyTorch does."""
 
 import math
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.parallel import BLOCK
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
+_AT_ONCE = 4 * BLOCK
+"""Scores at a time: they stay in the cache until the heads to which they belong are done."""
 
-def _scores(query: Array, key: Array, is_causal: bool, attn_mask: object, scale: float | None) -> Array:
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores: Any = np.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(factor)
+def _parts(query: Array, key: Array) -> Iterator[tuple[slice, slice]]:
+    """Yield which heads of which batches are worked off together."""
+    batch, heads, rows = query.shape[:3]
+    count = max(1, _AT_ONCE // (rows * key.shape[2]))
+    batches, some = max(1, count // heads), min(count, heads)
+    for first in range(0, batch, batches):
+        for head in range(0, heads, some):
+            yield slice(first, first + batches), slice(head, head + some)
+
+
+def _scores(part: tuple[slice, slice], query: Array, key: Array, is_causal: bool, attn_mask: Array | None, factor: float) -> Array:
+    found: Array = np.matmul(query[part], key[part].swapaxes(-2, -1))
+    found *= factor
     if attn_mask is not None:
-        scores = scores + attn_mask
+        found += np.broadcast_to(attn_mask, (*query.shape[:3], key.shape[2]))[part]
     if is_causal:
-        rows, columns = scores.shape[-2:]
-        scores = np.where(np.arange(columns) <= np.arange(rows)[:, None], scores, scores.dtype.type(-np.inf))
-    found: Array = scores
+        rows, columns = found.shape[-2:]
+        np.copyto(found, -np.inf, where=np.arange(columns) > np.arange(rows)[:, None])
     return found
+
+
+def _factor(query: Array, scale: float | None) -> float:
+    factor: float = query.dtype.type(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    return factor
 
 
 def _flash(
@@ -32,31 +49,44 @@ def _flash(
     scale: float | None,
 ) -> tuple[Array, Array]:
     """Return the attention and the logarithm of each row's sum of exponentials."""
-    scores = _scores(query, key, is_causal, attn_mask, scale)
-    top = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
-    top = np.where(np.isinf(top), scores.dtype.type(0), top)
-    weights = np.exp(scores - top)
-    total = np.add.reduce(weights, axis=-1, keepdims=True)
-    logsumexp = np.ascontiguousarray((np.log(total) + top)[..., 0].swapaxes(1, 2)).swapaxes(1, 2)
-    weights = weights / np.where(total == 0, scores.dtype.type(1), total)
+    batch, heads, rows = query.shape[:3]
     output = np.empty_like(query, shape=(*query.shape[:-1], value.shape[-1]))  # laid out in memory as the query is
-    np.matmul(weights, value, out=output)
+    logsumexp = np.empty((batch, rows, heads), query.dtype).swapaxes(1, 2)
+    zero, one, factor = query.dtype.type(0), query.dtype.type(1), _factor(query, scale)
+    for part in _parts(query, key):
+        weights = _scores(part, query, key, is_causal, attn_mask, factor)
+        top = np.maximum.reduce(weights, axis=-1, keepdims=True, initial=-np.inf)
+        top = np.where(np.isinf(top), zero, top)
+        weights -= top
+        np.exp(weights, out=weights)
+        total = np.add.reduce(weights, axis=-1, keepdims=True)
+        logsumexp[part] = (np.log(total) + top)[..., 0]
+        weights /= np.where(total == 0, one, total)
+        np.matmul(weights, value[part], out=output[part])
     return output, logsumexp
 
 
 def _flash_backward(
     grad: Array, query: Array, key: Array, value: Array, output: Array, logsumexp: Array, dropout_p: float,
-    is_causal: bool, attn_mask: ArrayOrTensor | None, scale: float | None,
+    is_causal: bool, attn_mask: Array | None, scale: float | None,
 ) -> tuple[Array, Array, Array]:
-    factor = query.dtype.type(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    scores = _scores(query, key, is_causal, attn_mask, scale)
-    rows = logsumexp[..., None]
-    weights = np.where(np.isinf(rows), scores.dtype.type(0), np.exp(scores - rows))
-    by_value = np.matmul(weights.swapaxes(-2, -1), grad)
-    by_weights = np.matmul(grad, value.swapaxes(-2, -1))
+    factor = _factor(query, scale)
     delta = np.add.reduce(grad * output, axis=-1, keepdims=True)
-    by_scores = weights * (by_weights - delta) * factor
-    return np.matmul(by_scores, key), np.matmul(by_scores.swapaxes(-2, -1), query), by_value
+    by_query, by_key, by_value = (np.empty(one.shape, one.dtype) for one in (query, key, value))
+    for part in _parts(query, key):
+        weights = _scores(part, query, key, is_causal, attn_mask, factor)
+        rows = logsumexp[part][..., None]
+        weights -= rows
+        np.exp(weights, out=weights)
+        np.copyto(weights, 0, where=np.isinf(rows))
+        np.matmul(weights.swapaxes(-2, -1), grad[part], out=by_value[part])
+        by_scores = np.matmul(grad[part], value[part].swapaxes(-2, -1))
+        by_scores -= delta[part]
+        by_scores *= weights
+        by_scores *= factor
+        np.matmul(by_scores, key[part], out=by_query[part])
+        np.matmul(by_scores.swapaxes(-2, -1), query[part], out=by_key[part])
+    return by_query, by_key, by_value
 
 
 flash_backward = op(

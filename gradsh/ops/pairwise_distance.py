@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.parallel import BLOCK
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, float64, of_numpy
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
@@ -184,15 +185,23 @@ def _pdist_array(self: Array, p: float) -> Array:
         message = f"pdist only supports 2D tensors, got: {self.ndim}D"
         raise fail("shape", message, RuntimeError)
     first, second = np.triu_indices(self.shape[0], 1)
-    return norm_array(self[first] - self[second], p, (1,), False)
+    found = np.zeros(first.shape, self.dtype)
+    step = BLOCK // (self.shape[1] or BLOCK) or 1
+    for start in range(0, len(found) if self.shape[1] else 0, step):
+        pairs = slice(start, start + step)
+        found[pairs] = norm_array(self[first[pairs]] - self[second[pairs]], p, (1,), False)
+    return found
 
 
 def _pdist_backward_array(grad: Array, self: Array, p: float, pdist: Array) -> ArrayOrTensor:
-    first, second = np.triu_indices(self.shape[0], 1)
-    share = grad[:, None] * _slope(self[first] - self[second], pdist[:, None], p)
+    """Return the gradient, pair by pair, as PyTorch adds it up: a row takes from those before it what these got of it."""
     whole = np.zeros_like(self)
-    np.add.at(whole, first, share)
-    np.subtract.at(whole, second, share)
+    begin = 0
+    for row in range(len(self) - 1):
+        pairs = slice(begin, begin := begin + len(self) - row - 1)
+        share = grad[pairs, None] * _slope(self[row] - self[row + 1:], pdist[pairs, None], p)
+        whole[row] = np.add.reduce(np.concatenate((whole[row:row + 1], share)), axis=0)
+        whole[row + 1:] -= share
     return whole
 
 

@@ -1,9 +1,12 @@
 """Work in blocks: what comes out is what comes out in one go, lies as a ufunc would lay it, and owns its memory."""
 
+import math
+
 import numpy as np
 import pytest
 
 import gradsh
+from gradsh.ops import attention, pairwise_distance
 from gradsh.ops.kernels import common as kernels
 
 RANDOM = np.random.default_rng(3)
@@ -84,3 +87,38 @@ def test_large_transposes_are_copied_as_they_are(monkeypatch, shape):
         assert found.dtype == np.float64
         assert found.flags.c_contiguous
         assert found.base is None
+
+
+@pytest.mark.parametrize(("masked", "causal"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("shape", [(3, 2, 17, 5), (1, 3, 40, 4), (5, 1, 9, 3)])
+def test_attention_of_many_heads_is_that_of_each(monkeypatch, shape, masked, causal):
+    batch, heads, length, _ = shape
+    given = [RANDOM.standard_normal(shape).astype(F32) for _ in range(4)]
+    mask = gradsh.from_numpy(RANDOM.standard_normal((batch, 1, length, length)).astype(F32)) if masked else None
+
+    def attended(n, h):
+        q, k, v, grad = (gradsh.from_numpy(one[n, h].copy()) for one in given)
+        leaves = [one.requires_grad_() for one in (q, k, v)]
+        out = gradsh.nn.functional.scaled_dot_product_attention(*leaves, None if mask is None else mask[n], is_causal=causal)
+        out.backward(grad)
+        return [out.detach().numpy(), *(one.grad.numpy() for one in leaves)]
+
+    whole = attended(slice(None), slice(None))
+    for scores in (1, 2 * length * length, 2 * heads * length * length):
+        monkeypatch.setattr(attention, "_AT_ONCE", scores)
+        for found, wanted in zip(attended(slice(None), slice(None)), whole, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    for n in range(batch):
+        for h in range(heads):
+            place = (slice(n, n + 1), slice(h, h + 1))
+            for found, wanted in zip(attended(*place), whole, strict=True):
+                np.testing.assert_array_equal(found, wanted[place])
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, math.inf])
+def test_distances_of_pairs_are_those_of_parts(monkeypatch, p):
+    points = gradsh.from_numpy(RANDOM.standard_normal((20, 3)).astype(F32))
+    whole = gradsh.pdist(points, p).numpy()
+    monkeypatch.setattr(pairwise_distance, "BLOCK", 10)
+    np.testing.assert_array_equal(gradsh.pdist(points, p).numpy(), whole)
+    np.testing.assert_array_equal(gradsh.pdist(gradsh.zeros(4, 0), p).numpy(), np.zeros(6, F32))
