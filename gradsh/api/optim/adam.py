@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.optim.optimizer import Optimizer, check, check_signs, decayed, number
+from gradsh.api.optim.optimizer import Optimizer, check, check_signs, decayed, number, rate, with_decay
 from gradsh.engine.graph.tensor import Tensor, written
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
@@ -52,6 +53,23 @@ def _decayed(parameter: Tensor, grad: Array, lr: float, group: dict[str, Any]) -
     return decayed(parameter, grad, group)
 
 
+def _with_decay(parameter: Any, grad: Any, lr: Any, group: dict[str, Any]) -> Any:
+    """Do what `_decayed` does, by recorded operations."""
+    if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
+        parameter.mul_(1 - lr * group["weight_decay"])
+        return grad
+    return with_decay(parameter, grad, group)
+
+
+def averaged(state: dict[str, Any], grad: Any, beta1: Any, beta2: Any) -> tuple[Any, Any]:
+    """Move the averages of gradients and of their squares, by recorded operations."""
+    mean: Any = state["exp_avg"].lerp_(grad, 1 - beta1)
+    square: Any = state["exp_avg_sq"]
+    if isinstance(beta2, Tensor) and beta2.requires_grad:
+        return mean, square.lerp_(grad.square(), weight=1 - beta2)
+    return mean, square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+
+
 class Adam(Optimizer):
     """Steps scaled by averages of gradients and of their squares."""
 
@@ -69,8 +87,28 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         })
 
+    def _held(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return self._state(parameter, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
+
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state, lr = self._held(parameter, group), rate(group["lr"])
+        beta1, beta2 = map(rate, group["betas"])
+        step: Any = state["step"].add_(1)
+        grad = _with_decay(parameter, grad, lr, group)
+        mean, square = averaged(state, grad, beta1, beta2)
+        rest1, rest2 = (
+            1 - beta ** (step.clone() if isinstance(beta, Tensor) and beta.requires_grad else step) for beta in (beta1, beta2)
+        )
+        size = (lr / rest1).neg()
+        root = rest2.sqrt()
+        if group["amsgrad"]:
+            largest: Any = state["max_exp_avg_sq"]
+            square = largest.copy_(largest.clone().maximum(square))
+        below = (square.sqrt() / (root * size)).add_(group["eps"] / size)
+        parameter.addcdiv_(mean.clone(), below)
+
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self._state(parameter, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
+        state = self._held(parameter, group)
         step = counted(state)
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
@@ -119,6 +157,17 @@ class Adamax(Optimizer):
             "differentiable": differentiable, "capturable": capturable,
         })
 
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state: Any = self._state(parameter, "exp_avg", "exp_inf")
+        step = counted(state)
+        beta1, beta2 = group["betas"]
+        grad = with_decay(parameter, grad, group)
+        state["exp_avg"].lerp_(grad, 1 - beta1)
+        largest = state["exp_inf"]
+        both = find("cat")([largest.mul_(beta2).unsqueeze(0), grad.abs().add_(group["eps"]).unsqueeze_(0)], 0)
+        largest.copy_(both.amax(0, keepdim=False))
+        parameter.addcdiv_(state["exp_avg"], largest, value=-(rate(group["lr"]) / (1 - beta1**step)))
+
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         state = self._state(parameter, "exp_avg", "exp_inf")
         step = counted(state)
@@ -128,8 +177,8 @@ class Adamax(Optimizer):
         largest = state["exp_inf"]
         np.maximum(largest.array * beta2, np.abs(grad) + group["eps"], out=largest.array)
         written(largest, 2)
-        rate = number(group["lr"]) / (1 - beta1**step)
-        parameter.array -= state["exp_avg"].array / largest.array * rate
+        size = number(group["lr"]) / (1 - beta1**step)
+        parameter.array -= state["exp_avg"].array / largest.array * size
         written(parameter)
 
 
@@ -149,6 +198,20 @@ class NAdam(Optimizer):
             "capturable": capturable, "differentiable": differentiable,
         })
 
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state: Any = self._state(parameter, "exp_avg", "exp_avg_sq", mu_product=1)
+        step, lr = counted(state), rate(group["lr"])
+        beta1, beta2 = group["betas"]
+        grad = _with_decay(parameter, grad, lr, group)
+        mu, mu_next = _momenta(beta1, step, group["momentum_decay"])
+        product = state["mu_product"].mul_(mu)
+        mean, square = averaged(state, grad, beta1, beta2)
+        below = square.div(1 - beta2**step).sqrt().add(group["eps"])
+        ahead = product * mu_next
+        now, later = grad * (-lr * (1.0 - mu) / (1.0 - product)), mean * (-lr * mu_next / (1.0 - ahead))
+        parameter.addcdiv_(now, below)
+        parameter.addcdiv_(later, below)
+
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         state = self._state(parameter, "exp_avg", "exp_avg_sq", mu_product=1)
         step = counted(state)
@@ -156,9 +219,7 @@ class NAdam(Optimizer):
         beta1, beta2 = group["betas"]
         array = parameter.array
         grad = _decayed(parameter, grad, lr, group)
-        decay = group["momentum_decay"]
-        mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * decay)))
-        mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * decay)))
+        mu, mu_next = _momenta(beta1, step, group["momentum_decay"])
         product = state["mu_product"]
         product.array *= mu
         written(product)
@@ -169,6 +230,12 @@ class NAdam(Optimizer):
         array += grad / below * (-lr * (1.0 - mu) / (1.0 - total))
         array += state["exp_avg"].array / below * (-lr * mu_next / (1.0 - total * mu_next))
         written(parameter, 2)
+
+
+def _momenta(beta: float, step: float, decay: float) -> tuple[float, float]:
+    """Return the momentum of a step and of the next one."""
+    now, later = (beta * (1.0 - 0.5 * (0.96 ** (number * decay))) for number in (step, step + 1))
+    return now, later
 
 
 class RAdam(Optimizer):
@@ -195,13 +262,29 @@ class RAdam(Optimizer):
         lerp(state["exp_avg"], grad, 1 - beta1)
         decayed_square(state["exp_avg_sq"], grad, beta2)
         corrected = state["exp_avg"].array / (1 - beta1**step)
-        rest = 1 - beta2**step
-        most = 2 / (1 - beta2) - 1
-        length = most - 2 * step * (beta2**step) / rest
-        rate = lr
-        if length > 5.0:
-            over, under = (length - 4) * (length - 2) * most, (most - 4) * (most - 2) * length
-            rate = lr * (over / under) ** 0.5
-            corrected = corrected * (rest**0.5 / (np.sqrt(state["exp_avg_sq"].array) + group["eps"]))
-        array -= corrected * rate
+        rectified = _rectified(beta2, step)
+        size = lr
+        if rectified is not None:
+            size = lr * rectified
+            corrected = corrected * ((1 - beta2**step) ** 0.5 / (np.sqrt(state["exp_avg_sq"].array) + group["eps"]))
+        array -= corrected * size
         written(parameter)
+
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state = self._state(parameter, "exp_avg", "exp_avg_sq")
+        step, lr = counted(state), rate(group["lr"])
+        beta1, beta2 = group["betas"]
+        grad = _with_decay(parameter, grad, lr, group)
+        mean, square = averaged(state, grad, beta1, beta2)
+        change = mean / (1 - beta1**step) * lr
+        rectified = _rectified(beta2, step)
+        if rectified is not None:
+            change = change * ((1 - beta2**step) ** 0.5 / square.sqrt().add(group["eps"])) * rectified
+        parameter.add_(change, alpha=-1.0)
+
+
+def _rectified(beta: float, step: float) -> float | None:
+    """Return the factor of an adaptive step; None as long as the average of squares is of too few."""
+    most = 2 / (1 - beta) - 1
+    length = most - 2 * step * (beta**step) / (1 - beta**step)
+    return float(((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5) if length > 5.0 else None

@@ -1,7 +1,7 @@
 """What all optimizers share: parameter groups, state, saving and loading it, zero_grad, and the loop of a step.
 
-An update writes numpy arrays in place and bumps the parameter's version as often as PyTorch's (one tensor at a time)
-does; nothing of it is recorded.
+An update (`_update`) writes numpy arrays in place and bumps the parameter's version as often as PyTorch's (one tensor at a time)
+does; nothing of it is recorded. Where a group is `differentiable`, `_recorded` does the same with operations.
 """
 
 from collections import OrderedDict, defaultdict
@@ -55,6 +55,8 @@ class Optimizer(ScriptBase):
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise fail("value", "`fused` does not support `differentiable`", RuntimeError)
         if isinstance(params, Tensor):
             message = (
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -86,7 +88,8 @@ class Optimizer(ScriptBase):
             if not isinstance(parameter, Tensor):
                 message = "optimizer can only optimize Tensors, but one of the params is " + typename(parameter)
                 raise fail("type", message, TypeError)
-            if parameter.grad_fn is not None and not parameter.retains_grad:
+            followed = self.defaults.get("differentiable")
+            if parameter.grad_fn is not None and not parameter.retains_grad and not followed:
                 raise fail("not_leaf", "can't optimize a non-leaf Tensor", ValueError, tensor=parameter)
         for name, default in self.defaults.items():
             if default is required and name not in group:
@@ -114,7 +117,7 @@ class Optimizer(ScriptBase):
         if closure is not None:
             with grad_mode(True):
                 loss = closure()
-        with grad_mode(False):
+        with grad_mode(bool(self.defaults.get("differentiable"))):
             self._update_all()
         for hook in list(self._post_hooks.values()):
             hook(self, (), {})
@@ -124,10 +127,16 @@ class Optimizer(ScriptBase):
         for group in self.param_groups:
             for parameter in group["params"]:
                 meta = parameter.meta
-                if meta is not None and meta.grad is not None:
-                    announce_write(parameter)
-                    grad = meta.grad.array
-                    self._update(parameter, -grad if group.get("maximize") else grad, group)
+                if meta is None or meta.grad is None:
+                    continue
+                if group.get("differentiable"):
+                    if group.get("foreach"):
+                        raise fail("assert", "_foreach ops don't support autograd", AssertionError)
+                    self._recorded(parameter, -meta.grad if group.get("maximize") else meta.grad, group)
+                    continue
+                announce_write(parameter)
+                grad = meta.grad.array
+                self._update(parameter, -grad if group.get("maximize") else grad, group)
 
     def _state(self, parameter: Tensor, *zeros: str, **values: float) -> dict[str, Any]:
         """Return a parameter's state; at first no steps, `values` as numbers, and `zeros` as tensors like the parameter."""
@@ -136,6 +145,9 @@ class Optimizer(ScriptBase):
             state.update((name, counter(value)) for name, value in {"step": 0.0, **values}.items())
             state.update((name, zeros_like(parameter)) for name in zeros)
         return state
+
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        raise fail("value", f"{type(self).__name__} cannot be differentiable", NotImplementedError)
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         raise fail("type", f"{type(self).__name__} is missing the required `step` function", NotImplementedError)
@@ -218,6 +230,19 @@ def _converted(held: object, parameter: Tensor | None) -> Any:
 def number(value: Any) -> float:
     """Return a setting that may be a 1-element tensor as a Python number."""
     return value.item() if isinstance(value, Tensor) else value  # type: ignore[no-any-return]
+
+
+def rate(value: Any) -> Any:
+    """Return a learning rate as recorded operations take it: a tensor of one element without dims."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
+
+
+def with_decay(parameter: Any, grad: Any, group: dict[str, Any]) -> Any:
+    """Return the gradient with the weight decay added, by recorded operations."""
+    decay = group["weight_decay"]
+    if isinstance(decay, Tensor) and decay.requires_grad:
+        return grad.addcmul_(parameter.clone(), decay)
+    return grad.add(parameter, alpha=decay) if decay != 0 else grad
 
 
 def zeros_like(tensor: Tensor) -> Tensor:

@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.optim.adam import counted, decayed_square
-from gradsh.api.optim.optimizer import Optimizer, check, check_signs, counter, decayed, number, zeros_like
+from gradsh.api.optim.optimizer import (
+    Optimizer,
+    check,
+    check_signs,
+    counter,
+    decayed,
+    number,
+    rate,
+    with_decay,
+    zeros_like,
+)
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
 
@@ -25,9 +35,29 @@ class RMSprop(Optimizer):
             "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
         })
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _held(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         more = [name for name, used in (("momentum_buffer", group["momentum"] > 0), ("grad_avg", group["centered"])) if used]
-        state = self._state(parameter, "square_avg", *more)
+        return self._state(parameter, "square_avg", *more)
+
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state: Any = self._held(parameter, group)
+        counted(state)
+        grad = with_decay(parameter, grad, group)
+        alpha, lr = group["alpha"], rate(group["lr"])
+        square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
+            root = square.addcmul(mean, mean, value=-1).sqrt_()
+        else:
+            root = square.sqrt()
+        root = root.add(group["eps"])
+        if group["momentum"] > 0:
+            parameter.add_(state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, root), alpha=-lr)
+        else:
+            parameter.addcdiv_(grad, root, value=-lr)
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self._held(parameter, group)
         counted(state)
         grad = decayed(parameter, grad, group)
         alpha = group["alpha"]
@@ -82,9 +112,17 @@ class Adagrad(Optimizer):
         total = state["sum"]
         total.array += grad * grad
         written(total)
-        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-        parameter.array -= grad / (np.sqrt(total.array) + group["eps"]) * rate
+        size = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        parameter.array -= grad / (np.sqrt(total.array) + group["eps"]) * size
         written(parameter)
+
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state: Any = self.state[parameter]
+        step = counted(state)
+        grad = with_decay(parameter, grad, group)
+        total = state["sum"].addcmul_(grad, grad, value=1)
+        size = rate(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        parameter.addcdiv_(grad, total.sqrt() + group["eps"], value=-size)
 
 
 class Adadelta(Optimizer):
@@ -113,6 +151,17 @@ class Adadelta(Optimizer):
         parameter.array -= step * number(group["lr"])
         written(parameter)
 
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state: Any = self._state(parameter, "square_avg", "acc_delta")
+        counted(state)
+        grad = with_decay(parameter, grad, group)
+        rho, eps = group["rho"], group["eps"]
+        square = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        root = square.add(eps).sqrt_()
+        step = state["acc_delta"].add(eps).sqrt_().clone().div_(root).mul_(grad)
+        state["acc_delta"].mul_(rho).addcmul_(step, step, value=1 - rho)
+        parameter.add_(step, alpha=-rate(group["lr"]))
+
 
 class Rprop(Optimizer):
     """Steps of a size of their own for each element, by the sign of the gradient."""
@@ -129,12 +178,30 @@ class Rprop(Optimizer):
             "differentiable": differentiable, "capturable": capturable,
         })
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _held(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         state = self.state[parameter]
         if not state:
             state["step"] = counter(0)
             state["prev"] = zeros_like(parameter)
             state["step_size"] = make(np.full_like(parameter.array, number(group["lr"])))
+        return state
+
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        state: Any = self._held(parameter, group)
+        counted(state)
+        smaller, larger = group["etas"]
+        sign = grad.mul(state["prev"].clone()).sign()
+        sign[sign.gt(0)] = larger
+        sign[sign.lt(0)] = smaller
+        sign[sign.eq(0)] = 1
+        size = state["step_size"].mul_(sign).clamp_(*group["step_sizes"])
+        grad = grad.clone()
+        grad[sign.eq(smaller)] = 0
+        parameter.addcmul_(grad.sign(), size, value=-1)
+        state["prev"].copy_(grad)
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self._held(parameter, group)
         counted(state)
         smaller, larger = group["etas"]
         least, most = group["step_sizes"]
@@ -164,6 +231,26 @@ class ASGD(Optimizer):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })
 
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        lr = number(group["lr"])
+        state: Any = self._state(parameter, "ax", eta=lr, mu=1)
+        step = counted(state)
+        grad = with_decay(parameter, grad, group)
+        eta, mu, average = state["eta"].item(), state["mu"], state["ax"]
+        parameter.mul_(1 - group["lambd"] * eta).add_(grad, alpha=-eta)
+        if mu.item() == 1:
+            average.copy_(parameter)
+        else:
+            average.add_(parameter.sub(average).mul_(mu))
+        self._advance(state, lr, step, group)
+
+    def _advance(self, state: dict[str, Any], lr: float, step: float, group: dict[str, Any]) -> None:
+        """Note the rates of the next step."""
+        state["eta"].array[...] = lr / math.pow(1 + group["lambd"] * lr * step, group["alpha"])
+        state["mu"].array[...] = 1 / max(1, step - group["t0"])
+        written(state["eta"])
+        written(state["mu"])
+
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         lr = number(group["lr"])
         state = self._state(parameter, "ax", eta=lr, mu=1)
@@ -178,7 +265,4 @@ class ASGD(Optimizer):
         else:
             average.array += (parameter.array - average.array) * mu
         written(average)
-        state["eta"].array[...] = lr / math.pow(1 + group["lambd"] * lr * step, group["alpha"])
-        state["mu"].array[...] = 1 / max(1, step - group["t0"])
-        written(state["eta"])
-        written(state["mu"])
+        self._advance(state, lr, step, group)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.optim.optimizer import Optimizer, check_signs, decayed, number
+from gradsh.api.optim.optimizer import Optimizer, check_signs, decayed, number, rate, with_decay
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
@@ -44,3 +44,19 @@ class SGD(Optimizer):
             grad = grad + buffer.array * momentum if group["nesterov"] else buffer.array
         array -= grad * number(group["lr"])
         written(parameter)
+
+    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+        grad = with_decay(parameter, grad, group)
+        momentum, lr = group["momentum"], rate(group["lr"])
+        if momentum != 0:
+            state = self.state[parameter]
+            buffer: Any = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.detach().clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        if isinstance(lr, Tensor) and lr.requires_grad:
+            parameter.addcmul_(grad, lr, value=-1)
+        else:
+            parameter.add_(grad, alpha=-lr)
