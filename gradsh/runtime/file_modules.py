@@ -44,7 +44,7 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
         "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
         "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": _listdir,
         "remove": remove, "unlink": remove, "rename": move, "replace": move, "rmdir": remove_folder, "removedirs": remove_folder,
-        "curdir": ".", "pardir": "..", "extsep": ".", "walk": _walk, "fspath": str,
+        "F_OK": 0, "X_OK": 1, "W_OK": 2, "R_OK": 4, "curdir": ".", "pardir": "..", "extsep": ".", "walk": _walk, "fspath": str,
     }
 
 

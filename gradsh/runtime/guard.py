@@ -182,11 +182,22 @@ class Guard:
             return Format(self, name, None)
         if name in LOOKUPS and (kind is super or owner is object):
             return Lookup(self, name, owner)
+        if name == "__setattr__" and is_script_class(kind):
+            return self._setter(owner)
         if name == "__new__" and (kind is super or owner is object):
             return _new
         if name == "__dict__" and has_attributes(kind):
             return Attributes(self, owner)
         return None
+
+    def _setter(self, owner: object) -> Any:
+        """Return `owner.__setattr__`: an assignment under guard, which a method of the script's may take over."""
+        def set_attribute(name: object, value: object, /) -> None:
+            if type(name) is not str:
+                raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+            self.assign(owner, name, value)
+
+        return set_attribute
 
     def _from_namespace(self, owner: Any, kind: type, name: str, known: set[type] | None) -> Any:
         if name in _CLASS_NAMES or (not public(name) and name != "__version__"):

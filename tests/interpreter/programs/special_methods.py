@@ -80,3 +80,22 @@ print(point.x, [name for name in dir(point) if not name.startswith("_")])
 handle = Handle("first")
 del handle
 print("after", Ellipsis, ... is Ellipsis)
+
+
+class Doubling:
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value * 2)
+
+
+class Plain:
+    pass
+
+
+doubling, plain = Doubling(), Plain()
+doubling.__setattr__("a", 2)
+plain.__setattr__("b", 3)
+print(doubling.a, plain.b)
+try:
+    plain.__setattr__(3, 4)
+except TypeError as error:
+    print(error)
