@@ -5,6 +5,7 @@ One function a kind, found in `STORIES`. A story marks the places before the fai
 
 import re
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.diagnosis.code import Code
@@ -114,6 +115,10 @@ def _meant(case: "Case", names: list[str]) -> None:
         case.help.append("did you mean " + " or ".join(f"`{name}`" for name in names) + "?")
 
 
+_PYTHONS = (type, FunctionType)
+"""What has the special names that classes, objects and functions have in Python."""
+
+
 def _attribute(case: "Case") -> None:
     case.failed()
     owner = case.fields.get("owner", case.fields.get("namespace"))
@@ -130,7 +135,7 @@ def _attribute(case: "Case") -> None:
             case.help.append(f"write `next({case.text(case.expression.value.span)})`")
         if not meant and isinstance(owner, Library):
             case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
-        if isinstance(owner, case.machine.guard.namespaces):
+        if isinstance(owner, case.machine.guard.namespaces) or (name[:2] == "__" and any(hasattr(kind, name) for kind in _PYTHONS)):
             _on_pytorch(case)
 
 

@@ -387,6 +387,7 @@ def test_the_default_device_is_the_cpu_and_no_other() -> None:
     ("from functools import singledispatchmethod as s\ns(len)", "leave out what needs it"),
     ("from functools import singledispatchmethod\nclass A(singledispatchmethod): pass", "leave out"),
     ("import functools; functools.singledispatchmethod", "run the program"),
+    ("print(torch.Tensor.__mro__)", "run the program"), ("print(torch.autograd.Function.__dict__)", "run the program"),
     ("import typing\ntyping.get_type_hints(print)", "dictionary"), ("import wave; wave.open", "leave out what needs it"),
     ("import pytorch_lightning as pl\nclass Net(pl.LightningModule):\n    pass", "nn.Module"),
 ])  # fmt: skip
