@@ -58,14 +58,14 @@ def _relu_gradient(grad: Any, result: Any) -> Any:
 threshold_backward: Operation = op(
     "threshold_backward(grad_output, self, threshold: number)", "ThresholdBackwardBackward0",
     "The gradient where `self` is above the threshold, zero elsewhere.", spaces=(),
-    forward=lambda grad_output, self, threshold: gated(grad_output, ~(self <= threshold)), unguarded=True,
+    layout="reversed", forward=lambda grad_output, self, threshold: gated(grad_output, ~(self <= threshold)), unguarded=True,
     grads={
         "grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold),
         "self": lambda grad: zeros(grad),
     },
 )
 relu: Operation = op(
-    "relu(self)", "ReluBackward0", "max(x, 0); its derivative at 0 is 0.", forward=_relu, ufunc=_relu, inplace=True,
+    "relu(self)", "ReluBackward0", "max(x, 0); its derivative at 0 is 0.", layout="operands", forward=_relu, ufunc=_relu, inplace=True,
     grads={"self": _relu_gradient}, samples=(sample((2, 3)),),
     note="The result is saved, so modifying the output in place makes backward raise.",
 )
@@ -81,7 +81,7 @@ def _threshold(self: Array, threshold: float, value: float) -> Array:
 
 threshold: Operation = op(
     "threshold(self, threshold: number, value: number)", "ThresholdBackward0", "x above the threshold, `value` elsewhere.",
-    forward=_threshold, spaces=("torch",), samples=(sample((2, 3), 0.1, 20.0),),
+    layout="operands", forward=_threshold, spaces=("torch",), samples=(sample((2, 3), 0.1, 20.0),),
     grads={"self": lambda grad, self, threshold: threshold_backward(grad, self, threshold)},
 )
 threshold_ = op(
@@ -104,7 +104,7 @@ def _leaky(self: Array, negative_slope: float) -> Array:
 leaky_relu_backward: Operation = op(
     "leaky_relu_backward(grad_output, self, negative_slope: number, self_is_result: bool)", "LeakyReluBackwardBackward0",
     "The derivative of leaky_relu.", spaces=(), unguarded=True,
-    forward=lambda grad_output, self, negative_slope, self_is_result: pick(
+    layout="reversed", forward=lambda grad_output, self, negative_slope, self_is_result: pick(
         self > 0, grad_output, grad_output * negative_slope
     ),
     grads={
@@ -114,7 +114,7 @@ leaky_relu_backward: Operation = op(
 )
 leaky_relu = op(
     "leaky_relu(self, negative_slope: number = 0.01)", "LeakyReluBackward0", "x, times a small slope below 0.",
-    forward=_leaky, spaces=(), samples=(sample((2, 3), 0.1),),
+    layout="operands", forward=_leaky, spaces=(), samples=(sample((2, 3), 0.1),),
     grads={"self": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False)},
 )
 leaky_relu_ = op(
@@ -166,7 +166,8 @@ def _elu_double(
 
 elu_backward: Operation = op(
     "elu_backward(grad_output, alpha: number, scale: number, input_scale: number, is_result: bool, self_or_result)",
-    "EluBackwardBackward0", "The derivative of elu, from its input or its result.", forward=_elu_backward, spaces=(), unguarded=True,
+    "EluBackwardBackward0", "The derivative of elu, from its input or its result.", layout="operands",
+    forward=_elu_backward, spaces=(), unguarded=True,
     grads={
         "grad_output": lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
             grad, alpha, scale, input_scale, is_result, self_or_result
@@ -176,7 +177,7 @@ elu_backward: Operation = op(
 )
 elu = op(
     "elu(self, alpha: number = 1, scale: number = 1, input_scale: number = 1)", "EluBackward0",
-    "x above 0, alpha (exp(x) - 1) below.", forward=_elu, spaces=(), samples=(sample((2, 3), 0.5),),
+    "x above 0, alpha (exp(x) - 1) below.", layout="operands", forward=_elu, spaces=(), samples=(sample((2, 3), 0.5),),
     grads={"self": lambda grad, alpha, scale, input_scale, self: elu_backward(grad, alpha, scale, input_scale, False, self)},
 )
 elu_ = op(
@@ -201,7 +202,7 @@ def _celu(self: Array, alpha: float) -> Array:
 
 
 celu = op(
-    "celu(self, alpha: number = 1.0)", "CeluBackward0", "x above 0, alpha (exp(x / alpha) - 1) below.", forward=_celu,
+    "celu(self, alpha: number = 1.0)", "CeluBackward0", "x above 0, alpha (exp(x / alpha) - 1) below.", layout="operands", forward=_celu,
     spaces=("torch",), samples=(sample((2, 3), 0.5),),
     grads={"self": lambda grad, alpha, self: elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)},
 )
@@ -224,7 +225,7 @@ def _hardtanh(self: Array, min_val: float, max_val: float) -> Array:
 hardtanh_backward: Operation = op(
     "hardtanh_backward(grad_output, self, min_val: number, max_val: number)", "HardtanhBackwardBackward0",
     "The gradient strictly between the bounds, zero elsewhere.", spaces=(), unguarded=True,
-    forward=lambda grad_output, self, min_val, max_val: gated(grad_output, (self > min_val) & (self < max_val)),
+    layout="operands", forward=lambda grad_output, self, min_val, max_val: gated(grad_output, (self > min_val) & (self < max_val)),
     grads={
         "grad_output": lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
         "self": lambda grad: zeros(grad),
@@ -232,7 +233,7 @@ hardtanh_backward: Operation = op(
 )
 hardtanh = op(
     "hardtanh(self, min_val: number = -1, max_val: number = 1)", "HardtanhBackward0", "x kept within two bounds.",
-    forward=_hardtanh, inplace=True, spaces=(), samples=(sample((2, 3)),),
+    layout="operands", forward=_hardtanh, inplace=True, spaces=(), samples=(sample((2, 3)),),
     grads={"self": lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val)},
 )
 hardtanh_ = find("hardtanh_")
@@ -267,7 +268,7 @@ def _hardshrink(self: Array, lambd: float) -> Array:
 hardshrink_backward: Operation = op(
     "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    forward=lambda grad_out, self, lambd: gated(grad_out, (self < -lambd) | (self > lambd)),
+    layout="operands", forward=lambda grad_out, self, lambd: gated(grad_out, (self < -lambd) | (self > lambd)),
     grads={
         "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
@@ -275,7 +276,7 @@ hardshrink_backward: Operation = op(
 )
 hardshrink = op(
     "hardshrink(self, lambd: number = 0.5)", "HardshrinkBackward0", "x outside [-lambd, lambd], 0 within.",
-    forward=_hardshrink, spaces=("torch", "Tensor", "F"), samples=(sample((2, 3)),),
+    layout="operands", forward=_hardshrink, spaces=("torch", "Tensor", "F"), samples=(sample((2, 3)),),
     grads={"self": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd)},
 )
 
@@ -292,7 +293,7 @@ def _softshrink(self: Array, lambd: float) -> Array:
 softshrink_backward: Operation = op(
     "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    forward=lambda grad_output, self, lambd: gated(grad_output, (self < -lambd) | (self > lambd)),
+    layout="operands", forward=lambda grad_output, self, lambd: gated(grad_output, (self < -lambd) | (self > lambd)),
     grads={
         "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
@@ -300,7 +301,7 @@ softshrink_backward: Operation = op(
 )
 softshrink = op(
     "softshrink(self, lambd: number = 0.5)", "SoftshrinkBackward0", "x brought nearer to 0 by lambd, 0 within [-lambd, lambd].",
-    forward=_softshrink, spaces=("F",), samples=(sample((2, 3)),),
+    layout="operands", forward=_softshrink, spaces=("F",), samples=(sample((2, 3)),),
     grads={"self": lambda grad, self, lambd: softshrink_backward(grad, self, lambd)},
 )
 functional("tanhshrink", "input", "x - tanh(x), two nodes.", lambda input: find("sub")(input, find("tanh")(input)))
@@ -317,11 +318,12 @@ _SIXTH = float(np.float32(1 / 6))
 """PyTorch's kernel multiplies by a sixth in float32, for float64 too: the gradient is off by 2e-8 of itself."""
 hardsigmoid_backward = op(
     "hardsigmoid_backward(grad_output, self)", "", "A sixth of the gradient within (-3, 3), zero elsewhere.", spaces=(),
-    forward=lambda grad_output, self: gated(grad_output * _SIXTH, (self > -3) & (self < 3)),
+    layout="operands", forward=lambda grad_output, self: gated(grad_output * _SIXTH, (self > -3) & (self < 3)),
     grads={"grad_output": None, "self": None},
 )
 hardsigmoid = op(
-    "hardsigmoid(self)", "HardsigmoidBackward0", "clamp(x + 3, 0, 6) / 6.", forward=_hardsigmoid, inplace=True, spaces=(),
+    "hardsigmoid(self)", "HardsigmoidBackward0", "clamp(x + 3, 0, 6) / 6.", layout="operands",
+    forward=_hardsigmoid, inplace=True, spaces=(),
     forward_mode="elementwise",
     grads={"self": lambda grad, self: hardsigmoid_backward(grad, self)}, samples=(sample((2, 3)),),
     note="PyTorch has no second derivative of it, and its gradient uses a sixth rounded to float32.",
@@ -346,11 +348,11 @@ def _hardswish_double(grad: Any, grad_output: Any, self: Any) -> Any:
 
 hardswish_backward: Operation = op(
     "hardswish_backward(grad_output, self)", "HardswishBackwardBackward0", "The derivative of hardswish.", spaces=(),
-    forward=_hardswish_backward, unguarded=True,
+    layout="operands", forward=_hardswish_backward, unguarded=True,
     grads={"grad_output": lambda grad, self: hardswish_backward(grad, self), "self": _hardswish_double},
 )
 hardswish = op(
-    "hardswish(self)", "HardswishBackward0", "x clamp(x + 3, 0, 6) / 6.", forward=_hardswish, inplace=True, spaces=(),
+    "hardswish(self)", "HardswishBackward0", "x clamp(x + 3, 0, 6) / 6.", layout="operands", forward=_hardswish, inplace=True, spaces=(),
     grads={"self": lambda grad, self: hardswish_backward(grad, self)}, samples=(sample((2, 3)),),
 )
 functional("hardswish", "input", "x clamp(x + 3, 0, 6) / 6.", hardswish, find("hardswish_"))
@@ -374,7 +376,7 @@ def _prelu_double(
 
 _prelu_backward: Operation = op(
     "_prelu_kernel_backward(grad_output, self, weight)", "PreluKernelBackwardBackward0", "The derivatives of prelu.", spaces=(),
-    forward=lambda grad_output, self, weight: (
+    layout="reversed", forward=lambda grad_output, self, weight: (
         pick(self > 0, grad_output, grad_output * weight),
         gated(grad_output * self, ~(self > 0)),
     ),
@@ -382,7 +384,7 @@ _prelu_backward: Operation = op(
 )
 _prelu_kernel = op(
     "_prelu_kernel(self, weight)", "PreluKernelBackward0", "x above 0, weight * x below.", spaces=(),
-    forward=lambda self, weight: pick(self > 0, self, self * weight),
+    layout="operands", forward=lambda self, weight: pick(self > 0, self, self * weight),
     grads={("self", "weight"): applied("_prelu_kernel_backward", "grad self weight")},
     samples=(sample((2, 3), (1, 3)),),
 )

@@ -124,7 +124,7 @@ def _gelu_double(
 
 gelu_backward: Operation = op(
     "gelu_backward(grad_output, self, *, approximate: str = 'none')", "GeluBackwardBackward0", "The derivative of gelu.", spaces=(),
-    forward=lambda grad_output, self, approximate: _in_place(
+    layout="operands", forward=lambda grad_output, self, approximate: _in_place(
         lambda grad, x: _gelu_backward(grad, x, approximate), grad_output, self
     ),
     grads={
@@ -134,7 +134,7 @@ gelu_backward: Operation = op(
 )
 gelu = op(
     "gelu(self, *, approximate: str = 'none')", "GeluBackward0", "x times the normal distribution function of x, or its tanh form.",
-    forward=_gelu, spaces=("F",), samples=(sample((2, 3)), sample((2, 3), approximate="tanh")), inplace=False,
+    layout="operands", forward=_gelu, spaces=("F",), samples=(sample((2, 3)), sample((2, 3), approximate="tanh")), inplace=False,
     grads={"self": lambda grad, self, approximate: gelu_backward(grad, self, approximate=approximate)},
     note="Saves its input.",
 )
@@ -166,7 +166,8 @@ def _silu_gradient(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
 
 
 silu = op(
-    "silu(self)", "SiluBackward0", "x sigmoid(x).", forward=_silu, inplace=True, spaces=(), grads={"self": _silu_gradient},
+    "silu(self)", "SiluBackward0", "x sigmoid(x).", layout="operands", forward=_silu, inplace=True, spaces=(),
+    grads={"self": _silu_gradient},
     samples=(sample((2, 3)),),
     note="Saves its input. In place it clones it first.",
 )
@@ -199,7 +200,8 @@ def _mish_gradient(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
 
 
 mish = op(
-    "mish(self)", "MishBackward0", "x tanh(softplus(x)).", forward=_mish, inplace=True, spaces=(), grads={"self": _mish_gradient},
+    "mish(self)", "MishBackward0", "x tanh(softplus(x)).", layout="operands", forward=_mish, inplace=True, spaces=(),
+    grads={"self": _mish_gradient},
     samples=(sample((2, 3)),),
 )
 functional("mish", "input", "x tanh(softplus(x)).", mish, find("mish_"))
@@ -232,7 +234,7 @@ def _softplus_double(
 
 softplus_backward: Operation = op(
     "softplus_backward(grad_output, self, beta: number, threshold: number)", "SoftplusBackwardBackward0",
-    "The derivative of softplus.", forward=_softplus_backward, spaces=(),
+    "The derivative of softplus.", layout="operands", forward=_softplus_backward, spaces=(),
     grads={
         "grad_output": lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
         "self": _softplus_double,
@@ -240,7 +242,7 @@ softplus_backward: Operation = op(
 )
 softplus = op(
     "softplus(self, beta: number = 1, threshold: number = 20)", "SoftplusBackward0",
-    "log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold.", forward=_softplus, spaces=("F",),
+    "log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold.", layout="operands", forward=_softplus, spaces=("F",),
     samples=(sample((2, 3)), sample((2, 3), 2, 1)),
     grads={"self": lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold)},
 )
@@ -269,7 +271,7 @@ def _log_sigmoid_double(grad: Any, grad_output: Any, self: object) -> Any:
 
 log_sigmoid_backward: Operation = op(
     "log_sigmoid_backward(grad_output, self, buffer)", "LogSigmoidBackwardBackward0", "The derivative of logsigmoid.",
-    forward=_log_sigmoid_backward, spaces=(), saves=("buffer",),
+    layout="operands", forward=_log_sigmoid_backward, spaces=(), saves=("buffer",),
     grads={
         "grad_output": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
         "self": _log_sigmoid_double,
@@ -277,7 +279,7 @@ log_sigmoid_backward: Operation = op(
 )
 log_sigmoid_forward = op(
     "log_sigmoid_forward(self)", "LogSigmoidBackward0", "log(sigmoid(x)), with the buffer that its derivative wants.",
-    forward=_log_sigmoid, outputs=("output", "buffer"), returns=1, spaces=(), samples=(sample((2, 3)),),
+    layout="operands", forward=_log_sigmoid, outputs=("output", "buffer"), returns=1, spaces=(), samples=(sample((2, 3)),),
     grads={"self": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer)},
 )
 functional("logsigmoid", "input", "log(sigmoid(x)) without underflow.", log_sigmoid_forward)

@@ -156,7 +156,7 @@ def _rounded(self: Array, other: Array, rounding_mode: str | None) -> Array:
 op(
     "div(self: Operand, other: Operand, *, rounding_mode: str?)", "DivBackward2",
     "Quotient, rounded to the lower (`floor`) or towards zero (`trunc`); the gradient of a rounded one is zero.",
-    forward=_rounded, inplace=True,
+    layout="operands", forward=_rounded, inplace=True,
     grads={
         "self": lambda grad, other, rounding_mode: grad / other if rounding_mode is None else find("zeros_like")(grad),
         "other": lambda grad, other, self, rounding_mode: (
@@ -172,7 +172,7 @@ floor_divide = op(
 )
 neg = op(
     "neg(self)", "NegBackward0", "The negative of each element.",
-    forward=np.negative, check=_check_neg, inplace=True, grads={"self": lambda grad: -grad}, samples=(sample((2, 3)),),
+    layout="operands", forward=np.negative, check=_check_neg, inplace=True, grads={"self": lambda grad: -grad}, samples=(sample((2, 3)),),
 )
 
 

@@ -9,7 +9,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import note, writes
 from gradsh.engine.dispatch.declare import Within, alias, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
@@ -25,6 +25,11 @@ from gradsh.text.fault import fail
 _POSITIVE = Within(0.2, 2.0, 2, 3)
 
 
+def _filled(fresh: ArrayOrTensor, mask: ArrayOrTensor) -> ArrayOrTensor:
+    """Put zeros into what a formula has just made: in place, so that it keeps its order of memory."""
+    return find("masked_fill_")(fresh, mask, 0) if isinstance(fresh, Tensor) else masked_fill(fresh, mask, 0)
+
+
 def _halved(grad: ArrayOrTensor, self: ArrayOrTensor, other: ArrayOrTensor) -> ArrayOrTensor:
     """Share the gradient where both are equal."""
     return where(self == other, over(grad, 2), grad)
@@ -34,8 +39,8 @@ maximum = op(
     "maximum(self, other)", "MaximumBackward0", "The larger of two elements, nan if one is; ties share the gradient.",
     forward=np.maximum, dtypes="promote",
     grads={
-        "self": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0)),
-        "other": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0)),
+        "self": writes(1)(lambda grad, self, other: _filled(_halved(grad, self, other), self < other)),
+        "other": writes(1)(lambda grad, self, other: _filled(_halved(grad, self, other), self > other)),
     },
     samples=(sample((2, 3), (3,)), sample((2, 3), (4,), rejects="shape")),
     note="Both operands are saved, whichever needs a gradient.",
@@ -44,8 +49,8 @@ minimum = op(
     "minimum(self, other)", "MinimumBackward0", "The smaller of two elements, nan if one is; ties share the gradient.",
     forward=np.minimum, dtypes="promote",
     grads={
-        "self": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0)),
-        "other": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0)),
+        "self": writes(1)(lambda grad, self, other: _filled(_halved(grad, self, other), self > other)),
+        "other": writes(1)(lambda grad, self, other: _filled(_halved(grad, self, other), self < other)),
     },
     samples=(sample((2, 3), (3,)),),
     note="Both operands are saved, whichever needs a gradient.",
@@ -114,9 +119,7 @@ hypot = op(
 
 
 def _copysign_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
-    ratio = masked_fill(result / self, self == 0, 0)
-    note(ratio, 1)  # PyTorch fills the ratio in place
-    return grad * ratio
+    return grad * writes(1)(_filled)(result / self, self == 0)
 
 
 copysign: Operation = op(
@@ -165,7 +168,7 @@ def _both(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
 
 
 xlogy: Operation = op(
-    "xlogy(self, other)", "XlogyBackward0", "self * log(other), 0 where `self` is 0.", forward=_xlogy, dtypes="float",
+    "xlogy(self, other)", "XlogyBackward0", "self * log(other), 0 where `self` is 0.", layout="operands", forward=_xlogy, dtypes="float",
     inplace=True, spaces=("torch", "Tensor", "special"),
     grads={
         "self": lambda grad, self, other: masked_fill(xlogy(grad, other), _both(self == 0.0, other <= 0.0), 0.0),
@@ -192,12 +195,12 @@ def _floating(kernel: Any) -> Any:
 
 
 op(
-    "xlogy(self: number, other)", "XlogyBackward1", "A number times log(other).", forward=_floating(_xlogy),
+    "xlogy(self: number, other)", "XlogyBackward1", "A number times log(other).", layout="operands", forward=_floating(_xlogy),
     spaces=("torch", "special"), grads={"other": lambda grad, self, other: times(grad, self) / other},
     samples=(sample(2.0, _POSITIVE),),
 )
 op(
-    "xlogy(self, other: number)", "XlogyBackward2", "self times the logarithm of a number.", forward=_floating(_xlogy),
+    "xlogy(self, other: number)", "XlogyBackward2", "self times the logarithm of a number.", layout="operands", forward=_floating(_xlogy),
     inplace=True, spaces=("torch", "Tensor", "special"), grads={"self": _number_log}, samples=(sample((2, 3), 2.0),),
 )
 

@@ -46,7 +46,7 @@ def _bounds(grad: Any, self: Any, min: Any, max: object, needs: tuple[bool, ...]
         return where(self < min, grad, 0.0), None
     if min is None:
         return None, where(self > max, grad, 0.0)
-    low = where(_and(min < max, self < min), grad, 0.0) if needs[0] else None
+    low = where(_and(self < min, min < max), grad, 0.0) if needs[0] else None
     high = where(_joined("logical_or", self > max, max < min), grad, 0.0) if needs[1] else None
     return low, high
 
@@ -58,7 +58,7 @@ clamp: Operation = op(
 )
 op(
     "clamp(self, min: number? = None, max: number? = None)", "ClampBackward1", "Keep each element within [min, max].",
-    forward=_clamp, inplace=True, grads={"self": _inside}, samples=(sample((2, 3), -0.5, 0.5), sample((2, 3), max=0.3)),
+    layout="operands", forward=_clamp, inplace=True, grads={"self": _inside}, samples=(sample((2, 3), -0.5, 0.5), sample((2, 3), max=0.3)),
     note="At a bound the gradient is 1. With tensors as bounds it is ClampBackward0.",
 )
 op(
@@ -69,7 +69,7 @@ op(
 )
 op(
     "clamp_min(self, min: number)", "ClampMinBackward0", "The larger of each element and `min`.", inplace=True,
-    forward=lambda self, min: _clamp(self, min, None), samples=(sample((2, 3), 0.2),),
+    layout="operands", forward=lambda self, min: _clamp(self, min, None), samples=(sample((2, 3), 0.2),),
     grads={"self": lambda grad, self, min: where(self >= min, grad, 0.0)},
 )
 op(
@@ -80,7 +80,7 @@ op(
 )
 op(
     "clamp_max(self, max: number)", "ClampMaxBackward0", "The smaller of each element and `max`.", inplace=True,
-    forward=lambda self, max: _clamp(self, None, max), samples=(sample((2, 3), 0.2),),
+    layout="operands", forward=lambda self, max: _clamp(self, None, max), samples=(sample((2, 3), 0.2),),
     grads={"self": lambda grad, self, max: where(self <= max, grad, 0.0)},
 )
 alias("clip", clamp)

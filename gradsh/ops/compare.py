@@ -124,7 +124,7 @@ op(
 for _name, _kernel in (("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)):
     op(
         f"logical_{_name}(self, other)", "", f"Logical {_name}; numbers other than 0 count as True.", forward=_kernel,
-        inplace=True,
+        layout="operands", inplace=True,
     )
 op("logical_not(self)", "", "Logical not; 0 becomes True.", forward=np.logical_not, inplace=True)
 

@@ -24,8 +24,8 @@ def shared_evenly(grad: ArrayOrTensor, self: Any, result: ArrayOrTensor) -> Arra
     if isinstance(grad, PLAIN):
         count = int(np.count_nonzero(mask))
         # none where the tensor was changed unnoticed, through .data
-        return mask * np.true_divide(grad, count) if count else np.zeros(array.shape, grad.dtype)
-    zeros = find("zeros_like")(self.detach())
+        return np.ascontiguousarray(mask) * np.true_divide(grad, count) if count else np.zeros(array.shape, grad.dtype)
+    zeros = find("zeros")(array.shape, dtype=grad.dtype)
     return find("masked_fill")(zeros, make(mask), grad / make(np.asarray(np.count_nonzero(mask))))
 
 

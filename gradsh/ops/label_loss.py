@@ -47,7 +47,7 @@ def _soft_margin_factor(grad: object, grad_output: object, self: object, target:
 
 soft_margin_loss_backward: Operation = op(
     "soft_margin_loss_backward(grad_output, self, target, reduction: int)", "SoftMarginLossBackwardBackward0",
-    "Gradient of the soft margin loss.", forward=_soft_margin_backward, unguarded=True, spaces=(),
+    "Gradient of the soft margin loss.", layout="operands", forward=_soft_margin_backward, unguarded=True, spaces=(),
     grads={"grad_output": _soft_margin_factor, "self": _soft_margin_second},
 )
 _soft_margin_loss = op(

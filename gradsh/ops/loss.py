@@ -55,7 +55,7 @@ def _mse(self: Array, target: Array, reduction: int) -> Array:
 mse_loss_backward: Operation = op(
     "mse_loss_backward(grad_output, self, target, reduction: int)", "MseLossBackwardBackward0",
     "Gradient of the squared error.",
-    forward=lambda grad_output, self, target, reduction:
+    layout="contiguous", forward=lambda grad_output, self, target, reduction:
         (self - target) * (grad_output * self.dtype.type(2.0 * scale(reduction, self.size))),
     unguarded=True, spaces=(),
     grads={
@@ -159,7 +159,7 @@ def _smooth_l1_second(
 
 smooth_l1_loss_backward: Operation = op(
     "smooth_l1_loss_backward(grad_output, self, target, reduction: int, beta: float)", "SmoothL1LossBackwardBackward0",
-    "Gradient of the smooth absolute error.", forward=_smooth_l1_backward, unguarded=True, spaces=(),
+    "Gradient of the smooth absolute error.", layout="contiguous", forward=_smooth_l1_backward, unguarded=True, spaces=(),
     grads={
         "grad_output": lambda grad, self, target, reduction, beta:
             smooth_l1_loss_backward(grad, self, target, reduction, beta),
@@ -230,7 +230,7 @@ def _second_grad_output(first: Any, grad: object, grad_output: object, reduction
 
 huber_loss_backward: Operation = op(
     "huber_loss_backward(grad_output, self, target, reduction: int, delta: float)", "HuberLossBackwardBackward0",
-    "Gradient of the Huber loss.", forward=_huber_backward, unguarded=True, spaces=(),
+    "Gradient of the Huber loss.", layout="contiguous", forward=_huber_backward, unguarded=True, spaces=(),
     grads={
         "grad_output": lambda grad, grad_output, self, target, reduction, delta: _second_grad_output(
             lambda one: huber_loss_backward(one, self, target, reduction, delta), grad, grad_output, reduction),
@@ -311,7 +311,7 @@ def _bce_second_target(grad: Any, grad_output: Any, self: Any, target: Any, weig
 binary_cross_entropy_backward: Operation = op(
     "binary_cross_entropy_backward(grad_output, self, target, weight: Tensor? = None, reduction: int = 1)",
     "BinaryCrossEntropyBackwardBackward0", "Gradient of the binary cross entropy.",
-    forward=_bce_backward, unguarded=True, spaces=(),
+    layout="operands", forward=_bce_backward, unguarded=True, spaces=(),
     grads={
         "grad_output": lambda grad, self, target, weight, reduction:
             binary_cross_entropy_backward(grad, self, target, weight, reduction),

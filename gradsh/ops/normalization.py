@@ -183,7 +183,7 @@ native_layer_norm_backward: Operation = op(
     "native_layer_norm_backward(grad_out, input, normalized_shape: ints, mean, rstd, weight: Tensor?, bias: Tensor?, "
     "output_mask: any)",
     "NativeLayerNormBackwardBackward0", "Gradients of layer norm.", spaces=(), unguarded=True,
-    forward=_native_layer_norm_backward,
+    layout="contiguous", forward=_native_layer_norm_backward,
     grads={
         ("input", "weight", "grad_out"): layer_norm_double,
         "bias": lambda grad: None,

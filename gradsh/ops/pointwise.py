@@ -129,7 +129,7 @@ tanh = unary(
 )
 tanh_backward: Operation = op(
     "tanh_backward(grad_output, output)", "TanhBackwardBackward0", "The derivative of tanh, from its result.",
-    forward=lambda grad_output, output: chained(_tanh_slope, grad_output, output), spaces=(), unguarded=True,
+    layout="operands", forward=lambda grad_output, output: chained(_tanh_slope, grad_output, output), spaces=(), unguarded=True,
     grads={
         "grad_output": lambda grad, output: tanh_backward(grad, output),
         "output": lambda grad, grad_output, output: grad * (times(output, -2) * grad_output),
@@ -168,18 +168,18 @@ def _sign(self: Array) -> Array:
 
 
 abs_ = op(
-    "abs(self)", "AbsBackward0", "Absolute value; its derivative at 0 is 0.", forward=not_bool("abs_cpu", np.abs),
+    "abs(self)", "AbsBackward0", "Absolute value; its derivative at 0 is 0.", layout="operands", forward=not_bool("abs_cpu", np.abs),
     inplace=True, grads={"self": lambda grad, self: grad * sgn(self)}, samples=(sample((2, 3)),),
     note="Saves its input; in place it clones it first.",
 )
 alias("absolute", abs_)
 sign = op(
-    "sign(self)", "SignBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
+    "sign(self)", "SignBackward0", "-1, 0 or 1; the gradient is zero.", layout="operands", forward=_sign, inplace=True,
     grads={"self": zeros}, samples=(sample((2, 3)),),
     note="Saves nothing, yet has a node: its gradient is zeros, not None.",
 )
 sgn: Operation = op(
-    "sgn(self)", "SgnBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
+    "sgn(self)", "SgnBackward0", "-1, 0 or 1; the gradient is zero.", layout="operands", forward=_sign, inplace=True,
     grads={"self": lambda grad, self, result: zeros_only(grad)}, samples=(sample((2, 3)),),
 )
 op("signbit(self)", "", "Whether the sign bit is set (also of -0.0).", forward=lambda self: _signbit(self))
@@ -201,24 +201,24 @@ def _stepwise(kernel: str, function: Any) -> Any:
 
 
 floor = op(
-    "floor(self)", "FloorBackward0", "Round down; the gradient is zero.", forward=_stepwise("floor_vml_cpu", np.floor),
+    "floor(self)", "FloorBackward0", "Round down; the gradient is zero.", layout="operands", forward=_stepwise("floor_vml_cpu", np.floor),
     inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
     note="Saves nothing, yet has a node: its gradient is zeros, not None. So have ceil, round and trunc.",
 )
 ceil = op(
-    "ceil(self)", "CeilBackward0", "Round up; the gradient is zero.", forward=_stepwise("ceil_vml_cpu", np.ceil),
+    "ceil(self)", "CeilBackward0", "Round up; the gradient is zero.", layout="operands", forward=_stepwise("ceil_vml_cpu", np.ceil),
     inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
     note="Saves nothing, yet has a node: its gradient is zeros, not None.",
 )
 trunc = op(
     "trunc(self)", "TruncBackward0", "Round towards zero; the gradient is zero.",
-    forward=_stepwise("trunc_vml_cpu", np.trunc), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+    layout="operands", forward=_stepwise("trunc_vml_cpu", np.trunc), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
     note="Saves nothing, yet has a node: its gradient is zeros, not None.",
 )
 alias("fix", trunc)
 round_ = op(
     "round(self)", "RoundBackward0", "Round to the nearest integer, halves to the even one; the gradient is zero.",
-    forward=_stepwise("round_vml_cpu", np.rint), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+    layout="operands", forward=_stepwise("round_vml_cpu", np.rint), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
 )
 
 
@@ -231,7 +231,7 @@ def _round_decimals(self: Array, decimals: int) -> Array:
 
 op(
     "round(self, *, decimals: int)", "RoundBackward1", "Round to a number of decimals (negative: tens, hundreds).",
-    forward=_round_decimals, inplace=True, grads={"self": zeros}, samples=(sample((2, 3), decimals=1),),
+    layout="operands", forward=_round_decimals, inplace=True, grads={"self": zeros}, samples=(sample((2, 3), decimals=1),),
 )
 composite(
     "special_round(self, *, decimals: int = 0)", "Round to a number of decimals.",
@@ -239,7 +239,7 @@ composite(
 )
 frac = op(
     "frac(self)", "FracBackward0", "The part behind the point, with the sign of x.",
-    forward=floats_only("frac_cpu", lambda self: self - np.trunc(self)), inplace=True,
+    layout="operands", forward=floats_only("frac_cpu", lambda self: self - np.trunc(self)), inplace=True,
     grads={"self": lambda grad: grad}, samples=(sample((2, 3)),),
 )
 
@@ -257,7 +257,7 @@ def _nan_to_num(self: Array, nan: Any, posinf: Any, neginf: Any) -> Array:
 
 nan_to_num = op(
     "nan_to_num(self, nan: float? = None, posinf: float? = None, neginf: float? = None)", "NanToNumBackward0",
-    "Replace nan by 0 and the infinities by the largest numbers, or by those given.", forward=_nan_to_num, inplace=True,
+    "Replace nan by 0 and the infinities by the largest numbers, or by those given.", layout="operands", forward=_nan_to_num, inplace=True,
     grads={"self": lambda grad, self: grad * find("isfinite")(self)}, samples=(sample((2, 3)),),
 )
 unary(
@@ -301,7 +301,7 @@ sigmoid = unary(
 )
 sigmoid_backward: Operation = op(
     "sigmoid_backward(grad_output, output)", "SigmoidBackwardBackward0", "The derivative of sigmoid, from its result.",
-    forward=lambda grad_output, output: chained(_sigmoid_slope, grad_output, output), spaces=(), unguarded=True,
+    layout="operands", forward=lambda grad_output, output: chained(_sigmoid_slope, grad_output, output), spaces=(), unguarded=True,
     grads={
         "grad_output": lambda grad, output: sigmoid_backward(grad, output),
         "output": lambda grad, grad_output, output: grad * grad_output * plus(times(output, -2), 1),

@@ -46,7 +46,7 @@ def _gradient(
 
 rrelu_with_noise_backward: Operation = op(
     "rrelu_with_noise_backward(grad_output, self, noise, lower: number, upper: number, training: bool, self_is_result: bool)",
-    "RreluWithNoiseBackwardBackward0", "The derivative of rrelu.", forward=_gradient, spaces=(), unguarded=True,
+    "RreluWithNoiseBackwardBackward0", "The derivative of rrelu.", layout="operands", forward=_gradient, spaces=(), unguarded=True,
     grads={
         "grad_output": lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(
             grad, self, noise, lower, upper, training, False
@@ -56,7 +56,7 @@ rrelu_with_noise_backward: Operation = op(
 )
 _rrelu = op(
     "rrelu_with_noise(self, noise, lower: number, upper: number, training: bool)", "RreluWithNoiseBackward0",
-    "x above 0, a slope times x below.", forward=_forward, spaces=(),
+    "x above 0, a slope times x below.", layout="operands", forward=_forward, spaces=(),
     grads={
         "self": lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(
             grad, self, noise, lower, upper, training, False

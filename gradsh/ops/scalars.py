@@ -25,19 +25,19 @@ def _promoted(function: Callable[[Any, Any], object]) -> Callable[[Any, Any], An
 
 _mul = op(
     "_mul_scalar(self, other: number)", "MulBackward1", "Product with a constant.",
-    forward=_promoted(operator.mul), grads={"self": lambda grad, other: times(grad, other)}, spaces=(), inplace=True,
+    layout="operands", forward=_promoted(operator.mul), grads={"self": lambda grad, other: times(grad, other)}, spaces=(), inplace=True,
 )
 _add = op(
     "_add_scalar(self, other: number)", "AddBackward1", "Sum with a constant.",
-    forward=_promoted(operator.add), grads={"self": lambda grad: grad}, spaces=(),
+    layout="operands", forward=_promoted(operator.add), grads={"self": lambda grad: grad}, spaces=(),
 )
 _sub = op(
     "_sub_scalar(self, other: number)", "SubBackward1", "Difference from a constant.",
-    forward=_promoted(operator.sub), grads={"self": lambda grad: grad}, spaces=(),
+    layout="operands", forward=_promoted(operator.sub), grads={"self": lambda grad: grad}, spaces=(),
 )
 _div = op(
     "_div_scalar(self, other: number)", "DivBackward1", "Quotient by a constant.",
-    forward=_promoted(operator.truediv), grads={"self": lambda grad, other: over(grad, other)}, spaces=(),
+    layout="operands", forward=_promoted(operator.truediv), grads={"self": lambda grad, other: over(grad, other)}, spaces=(),
 )
 
 

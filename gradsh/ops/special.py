@@ -90,7 +90,8 @@ composite(
     "Tensor_polygamma(self, n: int)", "The n-th derivative of digamma.", lambda self, n: polygamma(n, self), spaces=("Tensor",),
 )
 zeta: Operation = op(
-    "zeta(self, other)", "SpecialZetaBackward0", "Hurwitz's zeta function.", forward=functions.zeta_kernel, dtypes="float",
+    "zeta(self, other)", "SpecialZetaBackward0", "Hurwitz's zeta function.", layout="operands",
+    forward=functions.zeta_kernel, dtypes="float",
     spaces=_SPECIAL, grads={"self": None, "other": lambda grad, self, other: grad * -self * zeta(plus(self, 1.0), other)},
 )
 
@@ -102,12 +103,12 @@ def _zeta(self: float, other: Array) -> Array:
 
 
 op(
-    "zeta(self: number, other)", "SpecialZetaBackward1", "Hurwitz's zeta function.", forward=_zeta, spaces=_SPECIAL,
+    "zeta(self: number, other)", "SpecialZetaBackward1", "Hurwitz's zeta function.", layout="operands", forward=_zeta, spaces=_SPECIAL,
     grads={"other": lambda grad, self, other: times(grad, -self) * zeta(float(self) + 1.0, other)},
     samples=(sample(2.5, _POSITIVE),),
 )
 op(
-    "zeta(self, other: number)", "SpecialZetaBackward2", "Hurwitz's zeta function.", forward=_zeta, spaces=_SPECIAL,
+    "zeta(self, other: number)", "SpecialZetaBackward2", "Hurwitz's zeta function.", layout="operands", forward=_zeta, spaces=_SPECIAL,
     grads={"self": None},
 )
 
@@ -207,7 +208,7 @@ def _number_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, other: float) -> 
 
 xlog1py: Operation = op(
     "xlog1py(self, other)", "SpecialXlog1PyBackward0", "self * log1p(other), 0 where `self` is 0.",
-    forward=_xlog1py_any, spaces=_SPECIAL, samples=(sample((2, 3), _POSITIVE),),
+    layout="operands", forward=_xlog1py_any, spaces=_SPECIAL, samples=(sample((2, 3), _POSITIVE),),
     grads={
         "self": lambda grad, self, other: masked_fill(
             xlog1py(grad, other), find("logical_and")(self == 0.0, other <= -1.0), 0.0
@@ -216,12 +217,12 @@ xlog1py: Operation = op(
     },
 )
 op(
-    "xlog1py(self: number, other)", "SpecialXlog1PyBackward1", "A number times log1p(other).", forward=_xlog1py_any,
+    "xlog1py(self: number, other)", "SpecialXlog1PyBackward1", "A number times log1p(other).", layout="operands", forward=_xlog1py_any,
     spaces=_SPECIAL, grads={"other": lambda grad, self, other: times(grad, self) / plus(other, 1)},
     samples=(sample(2.0, _POSITIVE),),
 )
 op(
-    "xlog1py(self, other: number)", "SpecialXlog1PyBackward2", "self times log1p of a number.", forward=_xlog1py_any,
+    "xlog1py(self, other: number)", "SpecialXlog1PyBackward2", "self times log1p of a number.", layout="operands", forward=_xlog1py_any,
     spaces=_SPECIAL, grads={"self": _number_gradient}, samples=(sample((2, 3), 2.0),),
 )
 

@@ -53,6 +53,38 @@ def test_rows_come_out_as_rows():
     assert laid((3, 4), (1, 0)).masked_fill(torch.tensor(False), 0.0).is_contiguous()
 
 
+def gradients(function, *given, turned):
+    """Return the strides of the gradients of a function of leaves, for a gradient of the result in one order or the other."""
+    leaves = [one.clone().requires_grad_() for one in given]
+    result = function(*leaves)
+    grad = torch.ones(*result.shape[::-1]).t() if turned else torch.ones(*result.shape)
+    found = [torch.autograd.grad(result, leaves, grad, retain_graph=True) for _ in range(4)]  # the general way and the fast path
+    strides = {tuple(one.stride() for one in each) for each in found}
+    assert len(strides) == 1
+    return strides.pop()
+
+
+def test_the_gradient_decides_before_what_was_saved():
+    x, y = torch.rand(3, 4), torch.rand(4, 3)
+    rows, columns = (4, 1), (1, 3)
+    assert gradients(torch.mul, x, x, turned=True) == (columns, columns)
+    assert gradients(torch.mul, y.t(), x, turned=False) == (rows, rows)
+    assert gradients(torch.exp, y.t(), turned=False) == (rows,)
+    assert gradients(torch.relu, y.t(), turned=False) == (columns,)  # its derivative reads the result first
+    assert gradients(torch.relu, x, turned=True) == (rows,)
+    assert gradients(lambda one: torch.where(one > 0.5, one, 0.0), y.t(), turned=False) == (columns,)
+    assert gradients(torch.maximum, x, y.t(), turned=True) == (rows, rows)
+
+
+def test_sums_of_broadcast_gradients_are_row_major():
+    wide, flat = torch.rand(2, 3, 4), torch.rand(3, 4)
+    for function in (torch.add, torch.mul, torch.sub, torch.div):
+        leaves = [laid((2, 3, 4), (2, 1, 0)).requires_grad_(), flat.clone().requires_grad_()]
+        grad = torch.autograd.grad(function(*leaves), leaves, laid((2, 3, 4), (2, 1, 0)))
+        assert grad[1].stride() == (4, 1)
+    assert torch.autograd.grad(wide.requires_grad_().split(1, 1), wide, [laid((2, 1, 4), (2, 1, 0))] * 3)[0].is_contiguous()
+
+
 def test_the_order_of_dims():
     wide = np.zeros((2, 3, 4))
     assert order_of((2, 3, 4), [wide]) == (0, 1, 2)

@@ -11,7 +11,7 @@ import pytest
 
 import gradsh
 from gradsh.engine.codegen.backward import write_compact_step, write_recorded_step, write_step
-from gradsh.engine.codegen.forward_elementwise import is_elementwise, write_elementwise
+from gradsh.engine.codegen.forward_elementwise import is_quick, write_elementwise
 from gradsh.engine.codegen.forward_general import is_plain, is_plain_composite, write_composite, write_primitive
 from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.registry import every_operation
@@ -27,7 +27,7 @@ def functions_for(record: Overload) -> list[Any]:
     if is_plain_composite(record) or is_plain(record):
         write = write_composite if is_plain_composite(record) else write_primitive
         found += [write(record, spread) for spread in (False, True)]
-    if (record.ufunc is not None or record.name == "mm") and is_elementwise(record):
+    if (record.ufunc is not None or record.name == "mm") and is_quick(record):
         found.append(write_elementwise(record))
     return found
 

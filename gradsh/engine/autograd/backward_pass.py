@@ -15,6 +15,7 @@ from gradsh.engine.ambient import Ambient, current, grad_mode
 from gradsh.engine.autograd.gradient_versions import note_more
 from gradsh.engine.autograd.hooks import (
     accumulate,
+    as_array,
     as_tensor,
     owns_memory,
     run_node_hooks,
@@ -366,6 +367,8 @@ class BackwardPass:
             if node.raw:
                 node._check_saved()
             results: list[Any] = [None] * len(node.edges)
+        elif isinstance(node, OpNode) and node.reads_turned(grads):
+            results = [as_array(one) for one in node.run([None if one is None else as_tensor(one) for one in grads], needs)]
         else:
             results = list(node.run(grads, needs))
         if node.extra is not None and node.extra.posthooks:  # one that came while the node ran is shown no gradients

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.donation import base_if_unshared
-from gradsh.engine.autograd.gradient_versions import noted
+from gradsh.engine.autograd.gradient_versions import note, noted
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
@@ -248,6 +248,15 @@ def as_tensor(grad: Any, written: int = 0) -> Tensor:
     fresh = make(np.asarray(grad))
     fresh.counter.version = noted(grad) + written
     return fresh
+
+
+def as_array(grad: Tensor | None) -> Any:
+    """Return the array of a gradient; how often it was written is kept beside it."""
+    if grad is None:
+        return None
+    if grad._version != noted(grad.array):
+        note(grad.array, grad._version)
+    return grad.array
 
 
 def owns_memory(array: Any) -> bool:

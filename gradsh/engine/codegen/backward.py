@@ -31,6 +31,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta
 from gradsh.engine.parallel import spread, spread_into
 from gradsh.engine.schema.formulas import computes
 from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload, fall_back
+from gradsh.engine.values.layout import COMPUTED_BY_ELEMENTS, disagree, is_turned
 from gradsh.engine.values.storage import VersionCounter
 
 _STEP = """
@@ -39,12 +40,14 @@ def step(node, run, needed, location):
     grad = buffers.pop(node, None)
     if type(grad) is not ndarray:
         if type(grad) is list and len(grad) == 1 and type(grad[0]) is ndarray:
+            {looked_into}
             (grad,) = grad
         else:
             if grad is not None:
                 buffers[node] = grad
             return FALLBACK
     {check}
+    {turned}
     {edges}
     own = node.outputs[0]
     {formulas}
@@ -53,6 +56,17 @@ def step(node, run, needed, location):
         {free}
     {let_go}
     {deliver}
+"""
+
+_TURNED = """
+    if grad.ndim > 1 and not ({rows}) and ({turned}):
+        {decline}
+"""
+
+_LOOKED_INTO = """
+    if is_turned(grad[0]):
+        buffers[node] = grad
+        return careful(node, run, needed, location)
 """
 
 _DECLINE = "buffers[node] = grad; return FALLBACK"
@@ -136,25 +150,52 @@ def write_step(record: Overload) -> Callable[..., Any]:
 
 def write_compact_step(record: Overload) -> Callable[..., Any]:
     """Write the step of a record's `CompactNode`s in a plain pass."""
-    return _step_of(record, COMPACT)
+    if not record.is_elementwise or not _has_step(record, COMPACT):
+        return _step_of(record, COMPACT)
+    written: list[Callable[..., Any]] = []
+
+    def careful(*given: Any) -> Any:
+        """Run the step that looks at the order of the gradient, too."""
+        if not written:
+            written.append(_step_of(record, COMPACT))
+        return written[0](*given)
+
+    return _step_of(record, COMPACT, careful)  # such nodes have saved nothing out of row-major order
 
 
-def _step_of(record: Overload, layout: NodeLayout) -> Callable[..., Any]:
+def _step_of(record: Overload, layout: NodeLayout, careful: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """Write a step. With `careful` all that it reads and delivers is in row-major order, but for what `careful` takes over."""
     plan = record.plan
     if not _has_step(record, layout):
         return fall_back
+    looks = careful is None and record.layout in COMPUTED_BY_ELEMENTS
     scope: dict[str, Any] = {
         "FALLBACK": FALLBACK, "ndarray": np.ndarray, "SAVED": SAVED, "FREED": FREED, "KEEP": KEEP, "add": np.add,
         "multiply": np.multiply, "outline": slot_shape_and_dtype, "AccumulateGrad": AccumulateGrad,
-        "constant": constant, "DEFAULTS": plan.defaults, "LARGE": LARGE, "donatable": donatable, "multiply_into": _multiply_into,
+        "constant": constant, "is_turned": is_turned, "disagree": disagree, "careful": careful,
+        "DEFAULTS": plan.defaults, "LARGE": LARGE, "donatable": donatable, "multiply_into": _multiply_into,
     }
     source = fill(
         _STEP, check=check_saved(layout, record, _DECLINE, _HELD_OTHERWISE), edges=read_edges(layout, record),
+        looked_into=fill(_LOOKED_INTO) if careful is not None else "", turned=_turned(record) if looks else "",
         formulas="\n".join(_formula(record, layout, scope, *one[:3]) for one in plan.formulas),
         free=free_saved(layout, record), let_go=let_go(layout, record),
-        deliver=deliver([targets[0] for targets, _, _, _ in plan.formulas]),
+        deliver=deliver([targets[0] for targets, _, _, _ in plan.formulas], careful is not None),
     )
     return compile_source(f"step of {record.name}", source, scope)
+
+
+def _turned(record: Overload) -> str:
+    """Write the look at the order of what the formulas read: where it is not row-major, the general step lays their results."""
+    saved = [f"s{slot}" for slot in range(len(record.plan.saves))]
+    rows = ["grad.flags.c_contiguous", *(f"(type({one}) is not ndarray or {one}.flags.c_contiguous)" for one in saved)]
+    if record.is_elementwise and not saved:
+        return ""
+    if all(computes(formula) in {"identity", "product"} for _, formula, _, _ in record.plan.formulas):
+        turned = f"disagree({', '.join(['grad', *saved])})"
+    else:
+        turned = " or ".join(f"is_turned({one})" for one in ("grad", *saved))
+    return fill(_TURNED, rows=" and ".join(rows), turned=turned, decline=_DECLINE)
 
 
 def _arguments(calls: tuple[tuple[str, object], ...]) -> list[str]:

@@ -15,11 +15,12 @@ import numpy as np
 
 from gradsh.engine.codegen import fragments
 from gradsh.engine.codegen.source import compile_source, fill
+from gradsh.engine.dispatch.call import wrap
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.parallel import spread
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import NumpyDType
-from gradsh.engine.values.layout import as_operands
+from gradsh.engine.values.layout import as_operands, is_turned
 
 _CONSTANTS: dict[Any, Any] = {}
 _MOST_CONSTANTS = 4096
@@ -120,10 +121,20 @@ _SECOND = """
         {decline}
 """
 
-_ORDERED = """
-    if len(_shape) > 1 and not _number and not _a.flags.c_contiguous:
-        _out = _as_operands(_out, [_a, _b])
-"""
+_ORDERED = {
+    1: """
+    if len(_shape) > 1 and not _a.flags.c_contiguous and _is_turned(_a):
+        return _wrap(RECORD, [{values}], _out, _ambient)
+    """,
+    2: """
+    if len(_shape) > 1 and not (_a.flags.c_contiguous and (_b.ndim < 2 or _b.flags.c_contiguous)):
+        if not _number:
+            _out = _as_operands(_out, [_a, _b])
+        if _is_turned(_a) or _is_turned(_b):
+            return _wrap(RECORD, [{values}], _out, _ambient)
+    """,
+}
+"""What is out of row-major order has a node whose step looks at the order of all that it reads."""
 
 
 def remember(tensor: Tensor, descriptor: Any) -> None:
@@ -154,7 +165,7 @@ def _operand(place: int, needed: str) -> tuple[str, str, str, str]:
     return f"not _number and ({needed})", "_b", "other", f"other if _number and ({needed}) else None"
 
 
-def is_elementwise(record: Overload) -> bool:
+def is_quick(record: Overload) -> bool:
     """Whether a record has this fast path: a ufunc (or a product) of its tensors, each of which may need a gradient."""
     record.signature  # noqa: B018  (parsed on first use)
     return record.plan.edges == record.tensors and (record.ufunc is None or not record.plan.asked)
@@ -206,8 +217,8 @@ def write_elementwise(record: Overload, general: Callable[..., object] | None = 
         result=fragments.make_result("_descriptor", node),
     )
     scope = fragments.forward_scope(
-        record, _ufunc=record.ufunc or record.forward, _constant=constant, _as_operands=as_operands, _remember=remember,
-        _steps=_steps, _general=general, _spread=spread, LARGE=LARGE, VALUES=record.plan.defaults,
+        record, _ufunc=record.ufunc or record.forward, _constant=constant, _as_operands=as_operands, _is_turned=is_turned,
+        _wrap=wrap, _remember=remember, _steps=_steps, _general=general, _spread=spread, LARGE=LARGE, VALUES=record.plan.defaults,
     )
     return compile_source(f"forward of {record.name}", source, scope)
 
@@ -219,10 +230,12 @@ def _compute(record: Overload, arity: int, decline: str) -> str:
     takes_numbers = "type(other) is float or type(other) is int" if numbers else "False"
     two = arity == 2
     apart = " or _b.ndim != 2 or _a.shape[1] != _b.shape[0]" if product else ""
+    params = record.signature.params
+    values = ", ".join(["self", "other"][:arity] + [repr(param.default) for param in params[arity:]])
     compute = fill(
         _COMPUTE, decline=decline, wrong=" or _a.ndim != 2" if product else "", run=_run(record, "_a, _b" if two else "_a"),
         second=fill(_SECOND, decline=decline, takes_numbers=takes_numbers, apart=apart) if two else "",
-        ordered=fill(_ORDERED) if two and not product else "", remember="" if product else fill(_REMEMBER[arity]),
+        ordered="" if product else fill(_ORDERED[arity], values=values), remember="" if product else fill(_REMEMBER[arity]),
     )
     return compute if product else fill(_ALIKE[arity], compute=compute, takes_floats=str(numbers))
 

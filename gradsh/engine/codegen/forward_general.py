@@ -20,7 +20,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.views import view_of
 from gradsh.engine.schema.overload import FALLBACK, Overload
 from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param
-from gradsh.engine.values.layout import laid
+from gradsh.engine.values.layout import is_turned, laid
 
 WRONG_OVERLOAD: Any = object()
 """What a fast path answers when the arguments are not those of its overload."""
@@ -117,6 +117,14 @@ _LAID = """
     if len(_shape) > 1:
         _out = {laid}
 """
+
+_LAID_AS_OPERANDS = """
+    if len(_shape) > 1 and not ({rows}):
+        _out = {laid}
+        if {turned}:
+            {generally}
+"""
+"""What is out of row-major order has a node whose step looks at the order of all that it reads."""
 
 
 def fast_path_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
@@ -220,7 +228,8 @@ def write_primitive(record: Overload, spread: bool) -> Callable[..., Any]:
     params = record.signature.params
     scope = fragments.forward_scope(
         record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, LONG=cancellable_from(record.forward), _generic=np.generic,
-        _kernel=record.forward, _check=record.check, _laid=laid, _view_of=view_of, _size_of=size_of, _wrap=wrap, _wrap_views=wrap_views,
+        _kernel=record.forward, _check=record.check, _laid=laid, _is_turned=is_turned, _view_of=view_of, _size_of=size_of,
+        _wrap=wrap, _wrap_views=wrap_views,
     )
     tensors = [place for place, param in enumerate(params) if param.type in {"Tensor", "Operand"}]
     arguments = ", ".join(_array(param, place) if place in tensors else param.name for place, param in enumerate(params))
@@ -229,10 +238,21 @@ def write_primitive(record: Overload, spread: bool) -> Callable[..., Any]:
         _PRIMITIVE, parameters=_parameters(record, scope, spread), binding=_bindings(params, scope, spread),
         arrays="\n".join(_read_array(params[place], place, place == tensors[0]) for place in tensors),
         check=_check(record, arguments), arguments=arguments, generally=_generally(record, laid_out),
-        layout=fill(_LAID, laid=laid_out) if record.layout else "",
+        layout=_layout(record, tensors, laid_out),
         result=_result(record) if _is_compact(record) else _generally(record, "_out"),
     )
     return compile_source(f"forward of {record.name}", source, scope)
+
+
+def _layout(record: Overload, tensors: list[int], laid_out: str) -> str:
+    """Write how the result is laid in the order that the record asks for."""
+    if not record.is_elementwise:
+        return fill(_LAID, laid=laid_out) if record.layout else ""
+    params = record.signature.params
+    absent = {place: f"{params[place].name} is None or " if params[place].optional else "" for place in tensors}
+    rows = " and ".join(f"({absent[place]}_a{place}.flags.c_contiguous)" for place in tensors)
+    turned = " or ".join(f"_is_turned({_array(params[place], place)})" for place in tensors)
+    return fill(_LAID_AS_OPERANDS, rows=rows, laid=laid_out, turned=turned, generally=_generally(record, "_out"))
 
 
 def _is_compact(record: Overload) -> bool:

@@ -293,14 +293,17 @@ def let_go(layout: NodeLayout, record: Overload) -> str:
     return ("" if layout is COMPACT else "raw = ") + "".join(f"s{slot} = c{slot} = " for slot in slots) + "None"
 
 
-def deliver(places: Sequence[int]) -> str:
+def deliver(places: Sequence[int], rows: bool) -> str:
     """Write the deliveries of the arrays `gN` to their receivers, then the closing of the leaves whose last gradient that was.
 
+    `rows`: they are in row-major order, or repeat what is. What may be in another is left in a list, which its receiver looks into.
     A leaf sums in place where it may. It closes when all are delivered, as in PyTorch: by then another may have let go of the array.
     """
     begin = "".join(f"closes{n} = " for n in places) + "False"
     closings = [f"if closes{n}:\n    run.close_leaf(t{n})" for n in places]
-    return "\n".join([begin, *(fill(_DELIVERY, n=str(n)) for n in places), "leaf = None", *closings])
+    held = "g{n}" if rows else "g{n} if g{n}.ndim < 2 or g{n}.flags.c_contiguous else [g{n}]"
+    each = (fill(_DELIVERY, n=str(n), held=held.replace("{n}", str(n))) for n in places)
+    return "\n".join([begin, *each, "leaf = None", *closings])
 
 
 _DELIVERY = """
@@ -327,6 +330,6 @@ _DELIVERY = """
             g{n} = None
             run.add((e{n} if type(e{n}) is tuple else (e{n}, 0)), found, 0)
         else:
-            buffers[t{n}] = g{n}
+            buffers[t{n}] = {held}
             g{n} = None
 """

@@ -35,9 +35,9 @@ def quicken(operation: Operation, record: Overload) -> None:
     """Give an operation the fast path of an elementwise record."""
 
     def write() -> Callable[..., Any] | None:
-        from gradsh.engine.codegen.forward_elementwise import is_elementwise, write_elementwise
+        from gradsh.engine.codegen.forward_elementwise import is_quick, write_elementwise
 
-        if not is_elementwise(record):
+        if not is_quick(record):
             return None
         written, arity = write_elementwise(record), len(record.tensors or ())
         return lambda *args: written(*args) if len(args) == arity else FALLBACK
@@ -52,10 +52,10 @@ def quicken_operator(operation: Operation, general: Callable[..., object], speci
     """Return the function behind an operator, which the fast path of its operation takes the place of."""
 
     def write() -> Callable[..., Any] | None:
-        from gradsh.engine.codegen.forward_elementwise import is_elementwise, write_elementwise
+        from gradsh.engine.codegen.forward_elementwise import is_quick, write_elementwise
 
         for record in operation.records:
-            if record.ufunc is not None and is_elementwise(record):
+            if record.ufunc is not None and is_quick(record):
                 return write_elementwise(record, general)
         return None
 

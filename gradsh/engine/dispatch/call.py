@@ -124,7 +124,10 @@ def _run_plain(record: Overload, values: list[Any]) -> Any:
         arrays = _arrays(record, values)
         outputs = record.forward(*arrays)
         return wrap(record, values, outputs, current())
-    outputs = record.forward(*_arrays(record, values))
+    arrays = _arrays(record, values)
+    outputs = record.forward(*arrays)
+    if record.layout and not record.is_elementwise:
+        outputs = laid(record.layout, outputs, arrays)
     if type(outputs) is tuple and record.returns is not None:
         return outputs[0] if record.returns == 1 else outputs[: record.returns]
     return outputs

@@ -208,6 +208,10 @@ class CompactNode(OpNode):
         two = two, (self if by is OWN_RESULT else by).version != self.saved_version1
         return [two] if one is None else [one, two]
 
+    def saved_arrays(self) -> list[Any]:
+        """Return the arrays that are saved as they are; other things may be among them."""
+        return [array for array, _, _ in self.slots()] if self.raw is SAVED else super().saved_arrays()
+
     def _clear(self) -> None:
         self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
 

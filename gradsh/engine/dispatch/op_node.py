@@ -14,6 +14,7 @@ from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.layout import COMPUTED_BY_ELEMENTS, is_turned
 from gradsh.engine.values.shape import expandable, sum_axes, sum_to
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.text.fault import fail
@@ -109,6 +110,24 @@ class OpNode(Node):
                     if place < end and needs[place] and one is not None:
                         results[place] = self._fit(one, place, as_tensor)
         return results
+
+    def reads_turned(self, grads: list[Any]) -> bool:
+        """Whether the formulas, on arrays, would lay their results otherwise than the operations that they name.
+
+        That is where they compute element by element and read an array out of row-major order: on operands that disagree numpy
+        chooses another order than PyTorch.
+        """
+        if self.record.layout not in COMPUTED_BY_ELEMENTS or any(isinstance(grad, Tensor) for grad in grads):
+            return False
+        return any(map(is_turned, (*grads, *self.saved_arrays())))
+
+    def saved_arrays(self) -> list[Any]:
+        """Return the arrays that are saved as they are; other things may be among them."""
+        if type(self.raw) is not tuple:
+            return []
+        return [
+            one.array for entry in self.raw for one in (entry if type(entry) is list else (entry,)) if type(one) is SavedVariable
+        ]
 
     def _saved(self, as_tensor: bool) -> dict[int, Any]:
         """Check what was saved; where a hook has packed some of it, return all of it, each unpacked once."""

@@ -8,6 +8,7 @@ from numpy import ndarray
 
 from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, Overload
 from gradsh.engine.schema.signature import ArrayAmongTensors
+from gradsh.engine.values.layout import laid
 
 
 def _called_by_program(depth: int) -> bool:
@@ -50,9 +51,11 @@ class Operation:
             if _called_by_program(2):
                 self._check_no_array(args, kwargs)
             if not kwargs and len(self.records) == 1:
-                bare = self.records[0].bare(args)
+                record = self.records[0]
+                bare = record.bare(args)
                 if bare is not None:
-                    return self.records[0].forward(*bare)
+                    found = record.forward(*bare)
+                    return found if record.is_elementwise or not record.layout else laid(record.layout, found, list(bare))
         else:
             found = self.try_fast_path(args, kwargs)
             if found is not FALLBACK:

@@ -174,8 +174,8 @@ class Overload:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_accepted", "_defaults", "_plan", "_required", "_signature", "compact_step", "doc", "name", "node", "recorded_step", "spaces",
-        "step", "steps", "tensors", "text", *PARTS,
+        "_accepted", "_defaults", "_plan", "_required", "_signature", "compact_step", "doc", "is_elementwise", "name", "node",
+        "recorded_step", "spaces", "step", "steps", "tensors", "text", *PARTS,
     )
 
     forward: Callable[..., Any]
@@ -226,6 +226,8 @@ class Overload:
         self.outputs = self.outputs or self.fields
         if self.layout is None:
             self.layout = "operands" if self.kind == "primitive" and self.dtypes in {"promote", "float"} else ""
+        self.is_elementwise = self.layout in {"operands", "reversed"}
+        """Whether the result lies in memory as the operands do."""
 
     @property
     def signature(self) -> Signature:

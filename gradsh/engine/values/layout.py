@@ -14,6 +14,9 @@ from gradsh.engine.values.dtype import Array
 OPERANDS = "operands"
 REVERSED = "reversed"
 CHANNELS = "channels"
+CONTIGUOUS = "contiguous"
+COMPUTED_BY_ELEMENTS = {OPERANDS, REVERSED, CONTIGUOUS}
+"""The orders of results of elementwise operations and of reductions, whose derivatives are elementwise."""
 
 
 def laid(policy: str, outputs: object, arrays: list[Any]) -> Any:
@@ -81,6 +84,31 @@ def _slower(a: int, b: int, steps: list[tuple[int, ...]], shape: tuple[int, ...]
         if shape[a] > shape[b]:
             return 1
     return 0
+
+
+def is_turned(array: Any) -> bool:
+    """Whether a value is an array of which some dim lies within one that follows it: its elements are not in row-major order."""
+    if type(array) is not np.ndarray or array.ndim < 2 or array.flags.c_contiguous:
+        return False
+    outer = 0
+    for extent, step in zip(array.shape, array.strides, strict=True):
+        if extent > 1 and step:
+            if step > outer and outer:
+                return True
+            outer = step
+    return False
+
+
+def disagree(*operands: Any) -> bool:
+    """Whether operands ask for several orders of memory, one of them not row-major: numpy and PyTorch then choose differently.
+
+    What has one dim, or repeats one number, asks for none.
+    """
+    telling = [one for one in operands if type(one) is np.ndarray and one.ndim > 1 and any(one.strides)]
+    if not any(map(is_turned, telling)):
+        return False
+    shape, strides = telling[0].shape, telling[0].strides
+    return any(one.shape != shape or one.strides != strides for one in telling)
 
 
 def in_order(out: Array, order: tuple[int, ...]) -> Array:

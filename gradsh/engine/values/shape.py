@@ -66,9 +66,11 @@ def sum_axes(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]
 
 
 def sum_to(grad: Array, target: tuple[int, ...]) -> Array:
-    """Sum an array down to the shape it was broadcast from."""
+    """Sum an array down to the shape it was broadcast from; a sum lies in row-major order."""
     axes = sum_axes(grad.shape, target)
     summed: Any = np.add.reduce(grad, axis=axes, keepdims=True) if axes else grad
+    if axes and not summed.flags.c_contiguous:
+        summed = np.ascontiguousarray(summed)
     return summed if summed.shape == target else summed.reshape(target)  # type: ignore[no-any-return]
 
 
