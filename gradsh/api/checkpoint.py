@@ -97,7 +97,7 @@ class _Frame:
                 "use case."
             )
         value, holder.value = holder.value, None
-        return value  # type: ignore[no-any-return]
+        return value
 
     def _recompute(self, running: Any) -> None:
         self.saver.check()

@@ -102,7 +102,7 @@ def _strictly(found: list[Tensor | None], strict: bool, what: str = "The output"
             raise fail("unused", message, RuntimeError)
 
 
-def _check_jacobian(found: Any, strict: bool) -> None:
+def _check_jacobian(found: tuple[Tensor, ...], strict: bool) -> None:
     """Refuse, in strict mode, a gradient that does not depend on the inputs: a Hessian would be zero there."""
     for place, one in enumerate(found if strict else ()):
         if not one.requires_grad:
@@ -249,13 +249,13 @@ def _check_scalar(outputs: Tensors, many: bool, name: str) -> Tensor:
     if output.numel() != 1:
         message = f"The Tensor returned by the function given to {name} should contain a single element"
         raise fail("scalar", message, RuntimeError, tensor=output)
-    return find("reshape")(output, ())  # type: ignore[no-any-return]
+    return find("reshape")(output, ())
 
 
 def hessian(
     func: Callable[..., object], inputs: object, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Tensor:
     """Return the Hessian of a scalar function: (input shape + input shape) for each pair of inputs."""
     many, given = _tuple(inputs, "inputs", "hessian")
 
@@ -264,7 +264,7 @@ def hessian(
         _check_outputs(outputs, strict)
         return _check_scalar(outputs, many_out, "hessian")
 
-    def gradient(*values: Tensor) -> Any:
+    def gradient(*values: Tensor) -> tuple[Tensor, ...]:
         found = jacobian(scalar, values, create_graph=True)
         _check_jacobian(found, strict)
         return found

@@ -60,7 +60,7 @@ class _Call:
         own = {id(one) for one in self.inputs}
         return any(id(leaf.variable) not in own for leaf in arriving)
 
-    def pull(self, output: Tensor, cotangent: Any = None, *, lead: bool) -> list[Tensor]:
+    def pull(self, output: Tensor, cotangent: Tensor | None = None, *, lead: bool) -> list[Tensor]:
         """Return the gradients of the chosen arguments, zeros where the output does not depend on them."""
         zeros: Any = find("zeros_like")
         if not output.requires_grad:
@@ -127,7 +127,7 @@ def jacrev(func: Callable[..., object], argnums: object = 0, *, has_aux: bool = 
     return wrapper
 
 
-def _jacobian(call: _Call, output: Tensor, lead: bool) -> Any:
+def _jacobian(call: _Call, output: Tensor, lead: bool) -> Tensor:
     unit: Any = find("eye")(output.numel(), dtype=output.dtype)
     basis = [one.reshape(output.shape).clone() for one in unit]
     rows = [call.pull(output, one, lead=lead) for one in basis]

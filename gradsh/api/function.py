@@ -23,7 +23,7 @@ from gradsh.engine.dispatch.views import is_tracked, rebase, view_of
 from gradsh.engine.graph.delayed_error import delayed_error
 from gradsh.engine.graph.node import Node, titled
 from gradsh.engine.graph.saved import SavedVariable
-from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, gradient_edge, make
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.shape import expandable, sum_to
 from gradsh.text.fault import fail
@@ -83,7 +83,7 @@ class FunctionNode(Node):
         found = _backward_of(self._function)(self.facade(), *given)
         return self._checked(found if isinstance(found, tuple) else (found,), needs, recorded)
 
-    def _shown(self, place: int, grad: object) -> Any:
+    def _shown(self, place: int, grad: object) -> Tensor | None:
         if isinstance(grad, Tensor):
             return grad
         if grad is not None:
@@ -119,7 +119,7 @@ class FunctionNode(Node):
             results.append(self._fit(one, target, recorded) if one is not None and needs[target] else None)
         return results
 
-    def _fit(self, grad: Tensor, target: int, recorded: bool) -> Any:
+    def _fit(self, grad: Tensor, target: int, recorded: bool) -> ArrayOrTensor:
         shape, dtype = self._inputs[target]
         if grad.array.shape != shape and not expandable(shape, grad.array.shape):
             raise invalid_gradient(self, target, grad.array.shape, shape)

@@ -72,7 +72,7 @@ class FunctionCtx(Facade, ScriptBase):
     @property
     def _materialize_non_diff_grads(self) -> bool:
         """Whether backward gets zeros for outputs marked as not differentiable."""
-        return self.__node__.materialize_undifferentiable  # type: ignore[no-any-return]
+        return self.__node__.materialize_undifferentiable
 
     @_materialize_non_diff_grads.setter
     def _materialize_non_diff_grads(self, value: object) -> None:
@@ -112,7 +112,7 @@ class FunctionCtx(Facade, ScriptBase):
         """The saved tensors; raises once they are freed or where one was modified in place."""
         node = self.__node__
         if node.for_forward is not None:
-            return node.for_forward  # type: ignore[no-any-return]
+            return node.for_forward
         return tuple(node.unpack(0, as_tensor=True)) if node.entries else ()
 
     @property
@@ -128,7 +128,7 @@ class FunctionCtx(Facade, ScriptBase):
         return self.saved_tensors
 
     @property
-    def needs_input_grad(self) -> Any:
+    def needs_input_grad(self) -> tuple[bool, ...]:
         """Whether each argument of forward requires a gradient."""
         return self.__node__.needs_input_grad
 
@@ -146,7 +146,7 @@ class FunctionCtx(Facade, ScriptBase):
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for the user's own notes."""
-        return self.__node__.metadata  # type: ignore[no-any-return]
+        return self.__node__.metadata
 
     @property
     def requires_grad(self) -> bool:
@@ -155,7 +155,7 @@ class FunctionCtx(Facade, ScriptBase):
 
     def name(self) -> str:
         """Return the function's name with Backward."""
-        return self.__node__.name()  # type: ignore[no-any-return]
+        return self.__node__.name()
 
     def register_hook(self, hook: object) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""

@@ -113,7 +113,7 @@ def _will_engine_execute_node(node: object) -> bool:
         raise fail("other", f"_get_should_execute_nodes {_DURING}", RuntimeError)
     if isinstance(node, AccumulateGrad):
         running.check_not_captured(node)
-    return running.will_run(node)  # type: ignore[no-any-return]
+    return running.will_run(node)
 
 
 def _current_graph_task_execution_order() -> list[Any]:

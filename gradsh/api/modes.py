@@ -140,7 +140,7 @@ _THREADS = "multithreading"
 
 def multithreading() -> bool:
     """Return whether backward might use several threads. It uses one."""
-    return current().flags.get(_THREADS, True)  # type: ignore[no-any-return]
+    return current().flags.get(_THREADS, True)
 
 
 class set_multithreading_enabled(_Mode):

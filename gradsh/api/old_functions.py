@@ -22,7 +22,7 @@ class Resize(Function):
             )
             raise fail("shape", message, RuntimeError, tensor=tensor)
         ctx.input_sizes = tensor.size()
-        return tensor.contiguous().view(*sizes)  # type: ignore[no-any-return]
+        return tensor.contiguous().view(*sizes)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:

@@ -174,7 +174,7 @@ class _Kept:
                 "originally recorded."
             )
             raise fail("other", message, AssertionError)
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 def _begins(tensor: Tensor) -> tuple[int, int]:

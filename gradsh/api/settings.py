@@ -48,7 +48,7 @@ def is_storage(obj: object) -> bool:
 def typename(obj: object) -> str:
     """Return the name of an object's type, or of a function or class itself, with its module."""
     if isinstance(obj, Tensor):
-        return obj.type()  # type: ignore[no-any-return]
+        return obj.type()
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", None)
     return named.__qualname__ if module in {None, "builtins"} else f"{module}.{named.__qualname__}"

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
@@ -95,7 +96,7 @@ def _wide(value: object) -> Any:
     return dtypes.float64 if isinstance(value, float) else None
 
 
-def _told(one: Any, other: Any, bad: Any, limits: tuple[float, float], integers: bool) -> str:
+def _told(one: Array, other: Array, bad: Any, limits: tuple[float, float], integers: bool) -> str:
     """Return PyTorch's sentences about two arrays that differ where `bad` is set."""
     with np.errstate(all="ignore"):
         apart = np.abs(one - other)

@@ -9,6 +9,7 @@ are declared global, which turns their lookups into cached ones.
 import ast
 import warnings
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from gradsh.compiler import runtime_names
@@ -60,7 +61,7 @@ def compile_statement(
     return unit
 
 
-def _compile(lowering: StatementLowering, statement: stmt, filename: str) -> Any:
+def _compile(lowering: StatementLowering, statement: stmt, filename: str) -> CodeType:
     with deeper(20_000):
         body = lowering.top(statement)
     declared = sorted(lowering.top_names())

@@ -5,7 +5,7 @@ One function a kind, found in `STORIES`. A story marks the places before the fai
 
 import re
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.diagnosis.code import Code
@@ -49,7 +49,7 @@ def tell(case: "Case") -> None:
     partial_pass(case)
 
 
-def code_of(hook: object) -> Any:
+def code_of(hook: object) -> CodeType | None:
     """Return the code that a hook runs: a function's, or that of the `__call__` of an object's class; None for neither."""
     own = getattr(hook, "__code__", None)
     return own if own is not None else getattr(type(hook).__dict__.get("__call__"), "__code__", None)

@@ -1,5 +1,6 @@
 """The frames of the script that an exception passed through, as places in the source, outermost first."""
 
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.compiler import runtime_names
@@ -44,14 +45,14 @@ def trace_of(machine: "Machine", error: BaseException) -> list[Step]:
     return steps
 
 
-def _step(machine: "Machine", code: Any, offset: int) -> Step:
+def _step(machine: "Machine", code: CodeType, offset: int) -> Step:
     unit = machine.units.of(code)
     assert unit is not None
     span = machine.units.span(code, offset)
     return Step(span, machine.units.statement(code, span.line), unit.source, code.co_name, code, offset)
 
 
-def _stands_in(code: Any, inner: Step, outer: Step) -> bool:
+def _stands_in(code: CodeType, inner: Step, outer: Step) -> bool:
     if runtime_names.THUNK in code.co_varnames:
         return True
     return code.co_name in _INLINE and inner.source is outer.source and covers(outer.statement, inner.span)

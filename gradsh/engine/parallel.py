@@ -79,7 +79,7 @@ def _helpers(drain: Callable[[], None]) -> "list[Future[None]]":
     return begun
 
 
-def spread(ufunc: np.ufunc, *arrays: Any) -> Any:
+def spread(ufunc: np.ufunc, *arrays: Array) -> Any:
     """Return what a ufunc gives for floats of one dtype, large arrays of one shape in blocks."""
     first = arrays[0]
     if first.size < WORTH or any(
@@ -89,7 +89,7 @@ def spread(ufunc: np.ufunc, *arrays: Any) -> Any:
     return spread_into(np.empty(first.shape, first.dtype), ufunc, *arrays)
 
 
-def spread_into(result: Array, ufunc: np.ufunc, *arrays: Any) -> Array:
+def spread_into(result: Array, ufunc: np.ufunc, *arrays: Array) -> Array:
     """Write the same into an array of that shape."""
     target = result.reshape(-1)
     sources = [one.reshape(-1) if one.ndim else one for one in arrays]

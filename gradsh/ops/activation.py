@@ -145,7 +145,7 @@ def _elu_backward(
     return in_blocks(lambda g, x: _elu_slope(g, alpha, scale, input_scale, is_result, x), grad, place)
 
 
-def _elu_slope(grad: Any, alpha: float, scale: Any, input_scale: float, is_result: bool, place: Any) -> Any:
+def _elu_slope(grad: Array, alpha: float, scale: float, input_scale: float, is_result: bool, place: Array) -> Array:
     if is_result:
         below = grad * input_scale * (place + alpha * scale)
     else:
@@ -155,7 +155,7 @@ def _elu_slope(grad: Any, alpha: float, scale: Any, input_scale: float, is_resul
 
 def _elu_double(
     grad: ArrayOrTensor, grad_output: ArrayOrTensor, alpha: float, scale: int, input_scale: float, is_result: bool,
-    self_or_result: Any,
+    self_or_result: Array,
 ) -> ArrayOrTensor:
     inner = times(grad * grad_output, input_scale)
     below = where(self_or_result < 0, 1.0, 0.0)
@@ -336,7 +336,7 @@ def _hardswish(self: Array) -> Array:
     return self * np.minimum(np.maximum(self + 3, 0), 6) / 6
 
 
-def _hardswish_backward(grad: Any, self: Any) -> Any:
+def _hardswish_backward(grad: Array, self: Array) -> Array:
     middle = pick(self >= 3, grad, grad * (self / 3 + 0.5))
     return gated(middle, ~(self <= -3))
 

@@ -49,7 +49,7 @@ def _tanh_part(self: Array) -> Array:
     return np.tanh(inner, out=inner)
 
 
-def _in_place(function: Any, *arrays: Any) -> Array:
+def _in_place(function: Any, *arrays: Array) -> Array:
     """Run in blocks what writes into arrays that it made, which ufuncs do not make of 0-d ones."""
     found: Array = in_blocks(function, *map(np.atleast_1d, arrays))
     return found if arrays[0].ndim else found.reshape(())
@@ -174,7 +174,7 @@ silu = op(
 functional("silu", "input", "x sigmoid(x).", silu, find("silu_"))
 
 
-def _bent(self: Any) -> Array:
+def _bent(self: Array) -> Array:
     """Return tanh(log(1 + exp(x))), which is w / (w + 2) with w = e (e + 2) and e = exp(x)."""
     risen = np.exp(np.minimum(self, 20))
     wide = risen * (risen + 2)
@@ -186,7 +186,7 @@ def _mish(self: Array) -> Array:
     return in_blocks(lambda x: x * _bent(x), self)
 
 
-def _mish_backward(grad: Any, self: Any) -> Any:
+def _mish_backward(grad: Array, self: Array) -> Array:
     bent = _bent(self)
     return grad * (bent + self / (1 + np.exp(-self)) * (1 - bent * bent))
 
@@ -259,12 +259,12 @@ def _log_sigmoid_backward(grad: ArrayOrTensor, self: ArrayOrTensor, buffer: Arra
     return in_blocks(_log_sigmoid_slope, grad, self, buffer)
 
 
-def _log_sigmoid_slope(grad: Any, self: Any, buffer: Any) -> Any:
+def _log_sigmoid_slope(grad: Array, self: Array, buffer: Array) -> Array:
     share = buffer / (1 + buffer)
     return grad * pick(self < 0, 1 - share, share)
 
 
-def _log_sigmoid_double(grad: Any, grad_output: Any, self: object) -> Any:
+def _log_sigmoid_double(grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: object) -> ArrayOrTensor:
     logistic = sigmoid(self)
     return grad * grad_output * plus(logistic, -1) * logistic
 

@@ -1,6 +1,5 @@
 """Sums, differences, products, quotients and remainders, and their operators."""
 
-from typing import Any
 
 import numpy as np
 
@@ -218,7 +217,7 @@ op(
 )
 
 
-def _positive(self: Any) -> Any:
+def _positive(self: Tensor) -> Tensor:
     if self.array.dtype.kind == "b":
         raise fail("dtype", "The `+` operator, on a bool tensor is not supported.", RuntimeError)
     return self

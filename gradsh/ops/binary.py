@@ -91,7 +91,7 @@ fmin = op(
 )
 
 
-def _atan2_gradients(grad: Any, self: Any, other: ArrayOrTensor, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+def _atan2_gradients(grad: ArrayOrTensor, self: ArrayOrTensor, other: ArrayOrTensor, needs: tuple[bool, ...]) -> tuple[Any, Any]:
     squares = self * self + other * other
     inverse = masked_fill(reciprocal(squares), squares == 0, 0)
     return (

@@ -19,7 +19,7 @@ def _clamp(self: Array, min: Array | float | None, max: Array | float | None) ->
     return bounded(self, low, high)
 
 
-def _joined(name: str, a: ArrayOrTensor, b: ArrayOrTensor) -> Any:
+def _joined(name: str, a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
     """Join two conditions, in PyTorch's derivative in place."""
     found = find(name)(a, b)
     if isinstance(found, Tensor):
@@ -27,11 +27,11 @@ def _joined(name: str, a: ArrayOrTensor, b: ArrayOrTensor) -> Any:
     return found
 
 
-def _and(a: Any, b: Any) -> Any:
+def _and(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
     return _joined("logical_and", a, b)
 
 
-def _inside(grad: Any, self: Any, min: Any, max: object) -> Any:
+def _inside(grad: Any, self: Any, min: ArrayOrTensor | float | None, max: object) -> Any:
     """Let the gradient through within the bounds, these included."""
     if min is None:
         return where(self <= max, grad, 0.0)

@@ -251,7 +251,7 @@ def _group(value: Any, groups: int, place: int) -> Any:
     return find("narrow")(value, 0, each * place, each)
 
 
-def _narrowed(found: Any, like: Array) -> Array:
+def _narrowed(found: Array, like: Array) -> Array:
     """Cut off what a stride that does not divide left over at the end."""
     for dim in range(2, len(like.shape)):
         if found.shape[dim] > like.shape[dim]:

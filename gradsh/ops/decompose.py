@@ -120,7 +120,7 @@ def _cholesky_inverse(self: Array, upper: bool) -> Array:
     return _cholesky_solve(eye, self, upper)
 
 
-def _cholesky_inverse_grad(grad: object, self: object, upper: bool, result: object) -> Any:
+def _cholesky_inverse_grad(grad: object, self: object, upper: bool, result: object) -> ArrayOrTensor:
     common = grad + turned(grad)
     common = matmul(result, matmul(common, result))
     return -matmul(self, common) if upper else -matmul(common, self)
@@ -242,7 +242,7 @@ def _svd_grad(
     return matmul(U, matmul(core, Vh)) if rows >= columns else matmul(matmul(U, core), Vh)
 
 
-def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: object) -> Array:
+def _svd_core(grad0: Any, grad2: Any, U: ArrayOrTensor, S: ArrayOrTensor, Vh: object) -> ArrayOrTensor:
     """Return the part of the gradient between U and Vh, apart from the singular values' own."""
     unsqueeze = find("unsqueeze")
     row, column = unsqueeze(S, -2), unsqueeze(S, -1)

@@ -81,7 +81,7 @@ def _feature_dropout(times: Any, input: Tensor, p: float) -> Tensor:
 def _batched(name: str, batched: int, allowed: tuple[int, ...]) -> None:
     """Declare a dropout of channels that gives an input without batch a batch of one."""
 
-    def body(input: Tensor, p: float, training: bool, inplace: bool) -> Any:
+    def body(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
         _check_probability(p)
         if allowed and input.ndim not in allowed:
             message = (

@@ -124,7 +124,7 @@ class Contraction:
                 dim += 1
         return find("permute")(operand, tuple(order))
 
-    def _spare(self, labels: list[str], operand: Any, dim: int) -> int:
+    def _spare(self, labels: list[str], operand: Tensor, dim: int) -> int:
         """How many dimensions the ellipsis stands for, `dim` of them having been placed and those behind named."""
         return int(operand.ndim - dim - (len(labels) - labels.index(ELLIPSIS) - 1))
 

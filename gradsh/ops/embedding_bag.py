@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import count
@@ -161,7 +161,7 @@ embedding_bag = op(
 )
 
 
-def _flattened(input: Any, offsets: Any, per_sample_weights: object) -> tuple[Any, Any, Any]:
+def _flattened(input: Tensor, offsets: Tensor, per_sample_weights: object) -> tuple[Any, Any, Any]:
     """Return 1-D indices with offsets; a 2-D input has one bag a row."""
     ndim = len(input.shape)
     if ndim == 2:
@@ -186,9 +186,9 @@ def _flattened(input: Any, offsets: Any, per_sample_weights: object) -> tuple[An
 
 
 def _function(
-    input: Any, weight: Any, offsets: Any, max_norm: Any, norm_type: float, scale_grad_by_freq: bool, mode: str,
+    input: Tensor, weight: Tensor, offsets: Tensor, max_norm: Any, norm_type: float, scale_grad_by_freq: bool, mode: str,
     sparse: bool, per_sample_weights: Any, include_last_offset: bool, padding_idx: int | None,
-) -> Any:
+) -> Tensor:
     if array_of(weight).dtype == np.int64 and array_of(input).dtype.kind == "f":
         current().warning(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "

@@ -14,7 +14,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import Within, composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.create import evenly_spaced
@@ -197,8 +197,9 @@ def _records(dims: int) -> Operation:
     node = f"GridSampler{dims}DBackward"
 
     def second(
-        grads: Any, grad_output: object, input: object, grid: object, interpolation_mode: int, padding_mode: int, align_corners: bool
-    ) -> Any:
+        grads: list[Array], grad_output: object, input: object, grid: object, interpolation_mode: int, padding_mode: int,
+        align_corners: bool,
+    ) -> tuple[Array, ...]:
         given = [find("zeros_like")(like) if one is None else one for one, like in zip(grads, (input, grid), strict=True)]
         return twice(*given, grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -227,14 +228,14 @@ def _records(dims: int) -> Operation:
 _SAMPLERS = {dims: _records(dims) for dims in (2, 3)}
 
 
-def _grid_sampler(input: Any, grid: object, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+def _grid_sampler(input: Tensor, grid: object, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     return _SAMPLERS[3 if input.dim() == 5 else 2](input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 grid_sampler = composite(f"grid_sampler(input, grid, {_OPTIONS})", "Pixels of images at the places of a grid.", _grid_sampler, ("torch",))
 
 
-def _grid_sample(input: object, grid: object, mode: str, padding_mode: str, align_corners: bool | None) -> Any:
+def _grid_sample(input: object, grid: object, mode: str, padding_mode: str, align_corners: bool | None) -> Tensor:
     for what, given, known in (("mode", mode, MODES), ("padding_mode", padding_mode, PADDINGS)):
         if given not in known:
             listed = "'bilinear', 'nearest' or 'bicubic'" if known is MODES else "'zeros', 'border', or 'reflection'"
@@ -273,7 +274,7 @@ def _affine(theta: Array, size: tuple[int, ...], align_corners: bool) -> Array:
     return (base @ theta.swapaxes(1, 2)).reshape(size[0], *size[2:], len(size) - 2)
 
 
-def _affine_gradient(grad: Any, size: tuple[int, ...], align_corners: bool) -> Any:
+def _affine_gradient(grad: ArrayOrTensor, size: tuple[int, ...], align_corners: bool) -> ArrayOrTensor:
     base = _base(size, getattr(grad, "array", grad).dtype, align_corners)
     flat = find("reshape")(grad, (size[0], -1, len(size) - 2))
     return find("matmul")(find("transpose")(flat, 1, 2), make(base) if isinstance(grad, Tensor) else base)
@@ -287,7 +288,7 @@ affine_grid_generator: Operation = op(
 )
 
 
-def _affine_grid(theta: Any, size: Any, align_corners: bool | None) -> Any:
+def _affine_grid(theta: Tensor, size: tuple[int, ...], align_corners: bool | None) -> Tensor:
     size = tuple(size)
     if not theta.is_floating_point():
         raise fail("dtype", f"Expected theta to have floating point type, but got {theta.dtype}", ValueError)

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
@@ -238,7 +238,7 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
     return out
 
 
-def _index_fill_value(grad: Any, dim: int, index: object) -> Any:
+def _index_fill_value(grad: Tensor, dim: int, index: object) -> Any:
     unique = np.unique(array_of(index))
     part = index_select(grad, dim, beside(grad, unique))
     return np.asarray(part.sum()) if isinstance(part, np.ndarray) else find("sum")(part)

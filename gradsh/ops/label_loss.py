@@ -138,8 +138,8 @@ _multi_margin_loss = op(
 
 
 def _multi_margin_function(
-    input: Any, target: Any, p: Any, margin: float, weight: Any, size_average: object, reduce: object, reduction: str
-) -> Any:
+    input: Tensor, target: Tensor, p: int, margin: float, weight: Any, size_average: object, reduce: object, reduction: str
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if p not in (1, 2):
         raise fail("value", "only p == 1 and p == 2 supported", ValueError)

@@ -32,7 +32,7 @@ F = ("F",)
 LEGACY = "size_average: any? = None, reduce: any? = None, reduction: str = 'mean'"
 
 
-def _divided(value: ArrayOrTensor, reduction: int, elements: int, written: int = 0, weight: object = None) -> Any:
+def _divided(value: ArrayOrTensor, reduction: int, elements: int, written: int = 0, weight: object = None) -> ArrayOrTensor:
     """Weight a gradient and divide it for the mean, as PyTorch does in place; `written`: how often it has written to it before."""
     if weight is not None:
         value = value * weight
@@ -151,7 +151,7 @@ def _smooth_l1_backward(grad_output: Array, self: Array, target: Array, reductio
 
 
 def _smooth_l1_second(
-    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: object, reduction: int, beta: float
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, target: object, reduction: int, beta: float
 ) -> Any:
     within = abs(self - target) < beta
     return _divided(grad * grad_output * within / beta, reduction, count(self))
@@ -215,7 +215,7 @@ def _huber_backward(grad_output: Array, self: Array, target: Array, reduction: i
 
 
 def _huber_second(
-    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: object, reduction: int, delta: float
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, target: object, reduction: int, delta: float
 ) -> Any:
     within = abs(self - target) < delta
     return _divided(grad * grad_output * within, reduction, count(self))
@@ -382,7 +382,7 @@ def _bce_logits_backward(
 
 
 def _bce_logits_target(
-    grad: ArrayOrTensor, self: Any, target: ArrayOrTensor, weight: object, pos_weight: object, reduction: int
+    grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: object, pos_weight: object, reduction: int
 ) -> ArrayOrTensor:
     log_sigmoid = find("log_sigmoid_forward")
     logarithms = -self if pos_weight is None else log_sigmoid(-self) - log_sigmoid(self) * pos_weight
@@ -399,7 +399,7 @@ _binary_cross_entropy_with_logits = op(
 
 
 def _bce_logits_function(
-    input: Tensor, target: Tensor, weight: Any, size_average: object, reduce: object, reduction: str,
+    input: Tensor, target: Tensor, weight: Tensor | None, size_average: object, reduce: object, reduction: str,
     pos_weight: Tensor | None,
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)

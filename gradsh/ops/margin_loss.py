@@ -112,8 +112,8 @@ hinge_embedding_loss = composite(
 
 
 def _ranking(
-    input1: Any, input2: Any, target: Any, margin: float, size_average: object, reduce: object, reduction: str
-) -> Any:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float, size_average: object, reduce: object, reduction: str
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if not len(input1.shape) == len(input2.shape) == len(target.shape):
         message = (

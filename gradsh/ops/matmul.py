@@ -300,7 +300,7 @@ def _folds(tensor1: Tensor, tensor2: Tensor) -> bool:
     return all(steps[dim] == steps[dim + 1] * shape[dim + 1] for dim in range(array.ndim - 2))
 
 
-def _folded(tensor1: Tensor, tensor2: Tensor) -> Any:
+def _folded(tensor1: Tensor, tensor2: Tensor) -> Tensor:
     swapped = tensor2.ndim > tensor1.ndim
     larger, smaller = (find("transpose")(tensor2, -2, -1), tensor1) if swapped else (tensor1, tensor2)
     if swapped and smaller.ndim == 2:
@@ -381,7 +381,7 @@ implements("imatmul")(_operator)
 # --- linear -----------------------------------------------------------------------------------------------------
 
 
-def _linear(input: Any, weight: Tensor, bias: Tensor | None) -> Any:
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
     if input.ndim == 0 or weight.ndim == 0:
         message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
         raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))

@@ -164,7 +164,7 @@ def _row(value: Tensor, dims: tuple[int, ...], place: int) -> Tensor:
 
 
 def _group_input(
-    x: Any, rows: Any, dotted: Any, total: Any, centre: object, inverse: object, cube: object, weight: Any
+    x: Any, rows: Any, dotted: Any, total: Any, centre: object, inverse: object, cube: object, weight: Tensor
 ) -> Any:
     """Return the gradient by the input of groups."""
     _, group, width, area = x.shape

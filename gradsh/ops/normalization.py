@@ -172,7 +172,7 @@ def _native_layer_norm(
 
 def _native_layer_norm_backward(
     grad_out: Array, input: Array, normalized_shape: tuple[int, ...], mean: Array, rstd: Array, weight: Array | None,
-    bias: Array | None, output_mask: Any,
+    bias: Array | None, output_mask: tuple[bool, ...],
 ) -> tuple[Any, ...]:
     del bias
     _check_weight(input, weight)

@@ -44,7 +44,7 @@ op(
 )
 
 
-def _negative(value: Any) -> Any:
+def _negative(value: ArrayOrTensor) -> ArrayOrTensor:
     if value is None:  # p = 0 has no gradient, and PyTorch negates it all the same
         message = "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"
         raise fail("other", message, RuntimeError)
@@ -113,7 +113,7 @@ _cdist_forward = op(
 )
 
 
-def _euclidean_array(x1: Array, x2: Array) -> Any:
+def _euclidean_array(x1: Array, x2: Array) -> Array:
     """Return distances by one matrix product, as PyTorch does for more than 25 points: fast, less exact near 0."""
     squares = np.add.reduce(x1 * x1, axis=-1, keepdims=True) + np.swapaxes(
         np.add.reduce(x2 * x2, axis=-1, keepdims=True), -1, -2

@@ -316,13 +316,13 @@ def _logit(self: Array, eps: float | None) -> Array:
     return np.log(self / (1 - self))
 
 
-def _logit_slope(grad: Any, self: Any, low: float, high: float, outside: float) -> Any:
+def _logit_slope(grad: Array, self: Array, low: float, high: float, outside: float) -> Array:
     edge = (self == 0) | (self == 1)
     inside = pick(edge, grad * np.inf, grad / (self * (1 - self)))
     return pick((self < low) | (self > high), outside, inside)
 
 
-def _logit_gradient(grad: Any, self: Any, eps: Any) -> Any:
+def _logit_gradient(grad: Any, self: Any, eps: float | None) -> Any:
     """Inside the bounds 1 / (x (1 - x)); outside zero with `eps`, nan without."""
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
     if not isinstance(grad, Tensor):

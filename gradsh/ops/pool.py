@@ -52,7 +52,7 @@ def _window(
     return PoolWindow(self.shape[self.ndim - dims :], full[0], full[1], full[2], full[3], ceil_mode)
 
 
-def _gathered(grad: Any, indices: Any, dims: int) -> Any:
+def _gathered(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
     """Read a gradient at the places that the greatest values came from."""
     lead = tuple(indices.shape)[: len(indices.shape) - dims]
     if 0 in tuple(indices.shape):

@@ -69,7 +69,7 @@ def integer_power(base: Any, exponent: Any) -> Any:
     return result
 
 
-def _pow_slopes(into: Any, grad: Array, self: Array, exponent: float) -> Array:
+def _pow_slopes(into: Array | None, grad: Array, self: Array, exponent: float) -> Array:
     if exponent == 0:
         return find("zeros_like")(self)
     return chained(partial(_pow_slope, float(exponent)), grad, self, into=into)

@@ -255,7 +255,7 @@ def _no_bool(name: str, *values: object) -> None:
         raise fail("dtype", f"{name}: received a bool input for {given}, but bool is not supported", RuntimeError)
 
 
-def _trapezoid(y: Any, x: Any, dx: object, dim: int) -> Any:
+def _trapezoid(y: Any, x: Tensor | None, dx: object, dim: int) -> Any:
     axis = wrap_dim(dim, y.ndim)
     if y.shape[axis] == 0:
         return find("zeros")(tuple(n for place, n in enumerate(y.shape) if place != axis), dtype=y.dtype)
@@ -348,7 +348,7 @@ def _by_coordinates(input: Any, axis: int, places: Any, edge_order: int) -> Any:
     return find("cat")([first, inner, last], axis)
 
 
-def _differences(input: Any, axis: int, step: Any, edge_order: int) -> Any:
+def _differences(input: Tensor, axis: int, step: float, edge_order: int) -> Tensor:
     narrow, size = find("narrow"), input.shape[axis]
 
     def at(place: int) -> Any:

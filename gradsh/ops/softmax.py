@@ -87,7 +87,7 @@ def _sum_kept(value: object, dim: int) -> Any:
     return find("sum")(value, (dim,), True)
 
 
-def _softmax_twice(grad: Any, grad_output: Any, output: object, dim: int) -> Any:
+def _softmax_twice(grad: ArrayOrTensor, grad_output: ArrayOrTensor, output: object, dim: int) -> Any:
     weighted = _sum_kept(grad_output * output, dim)
     return grad_output * grad - weighted * grad - grad_output * _sum_kept(output * grad, dim)
 
@@ -178,7 +178,7 @@ for _operation in (softmax, log_softmax):
     composite(f"F_{_name}(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? = None)", _doc, _with_dtype(_operation), ("F",))
 
 
-def _softmin(self: Any, dim: int | None, _stacklevel: int, dtype: object) -> Any:
+def _softmin(self: Tensor, dim: int | None, _stacklevel: int, dtype: object) -> Tensor:
     if dim is None:
         dim = implicit_dim("softmin", len(self.shape))
     return softmax(-self, dim, dtype=dtype) if dtype is not None else softmax(-self, dim)

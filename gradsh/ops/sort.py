@@ -326,7 +326,7 @@ def _quantile_shape(self: Tensor, dim: int | None, keepdim: bool) -> tuple[int, 
     return (1,) * self.ndim if keepdim else ()
 
 
-def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+def _quantile(self: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Tensor:
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise fail("value", f"quantile() q must be in the range [0, 1] but got {q:g}", RuntimeError)

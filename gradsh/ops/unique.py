@@ -48,7 +48,7 @@ unique_dim = op(
 )
 
 
-def _picked(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+def _picked(found: tuple[Tensor, ...], return_inverse: bool, return_counts: bool) -> Any:
     values, inverse, counts = found
     picked = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
     return picked[0] if len(picked) == 1 else picked
@@ -134,7 +134,7 @@ op(
 
 
 @refusing("bf", "bincount_cpu")
-def _bincount(self: Array, weights: Any, minlength: int) -> Any:
+def _bincount(self: Array, weights: Any, minlength: int) -> Array:
     if self.ndim != 1 or (self.size and self.min() < 0):
         raise fail("value", "bincount only supports 1-d non-negative integral inputs.", RuntimeError)
     if minlength < 0:

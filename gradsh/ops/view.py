@@ -9,7 +9,7 @@ from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.op_node import sum_tensor_to
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import sum_to, wrap_dim, wrap_dims
@@ -59,7 +59,7 @@ def _view_dtype(self: Array, dtype: Any) -> Array:
     return self.view(dtype)
 
 
-def _retyped(self: Any, dtype: Any) -> Any:
+def _retyped(self: Tensor, dtype: Any) -> Tensor:
     """Share memory and version counter, but no history: bytes read as another dtype have no derivative."""
     if isinstance(self, np.ndarray):
         return _view_dtype(self, dtype)

@@ -96,7 +96,7 @@ class ModuleCalls:
         """Follow the calls within the block."""
         original = self.home.__call__
 
-        def call(module: Any, *args: Any, **kwargs: object) -> Any:
+        def call(module: Any, *args: Tensor, **kwargs: object) -> Any:
             return self._call(original, module, args, kwargs)
 
         self.home.__call__ = call

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from types import FunctionType, GeneratorType, MethodType, ModuleType, NoneType
+from types import FrameType, FunctionType, GeneratorType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from gradsh.api.namespace import Namespace
@@ -109,7 +109,7 @@ def _function(path: str, function: FunctionType) -> list[tuple[str, object]]:
     return found + [(f"a default of {path}", one) for one in defaults]
 
 
-def _local(frame: Any) -> list[tuple[str, object]]:
+def _local(frame: FrameType) -> list[tuple[str, object]]:
     """Return the variables of a frame; what Python makes to answer is emptied, so that it holds nothing."""
     local = frame.f_locals
     found = [(name, one) for name, one in local.items() if name.isidentifier()]

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from gradsh.text.span import Source
@@ -44,7 +45,7 @@ class Places:
         scope = self._scope(activation, code, where)
         return found if scope is None else {**found, "scope": scope}
 
-    def _scope(self, activation: Any, code: Any, where: object) -> int | None:
+    def _scope(self, activation: Any, code: CodeType, where: object) -> int | None:
         """Return the number of the innermost call or loop pass around a place. What it is known by is kept, so that no other has its id."""
         key = id(activation), id(code)
         if key in self._chains:

@@ -9,6 +9,7 @@ per operation; a generator makes none, since it stops in the middle of its loops
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
+from types import CodeType
 from typing import Any
 
 from gradsh.compiler import runtime_names as names
@@ -222,7 +223,7 @@ class Units:
         """Return the unit that a code object belongs to."""
         return self._units.get(code.co_filename)
 
-    def owns(self, code: Any) -> bool:
+    def owns(self, code: CodeType) -> bool:
         """Tell whether a code object was compiled for this session."""
         unit = self.of(code)
         if unit is None:
@@ -235,7 +236,7 @@ class Units:
             stack += [inner for inner in one.co_consts if hasattr(inner, "co_consts")]
         return False
 
-    def span(self, code: Any, offset: int) -> Span:
+    def span(self, code: CodeType, offset: int) -> Span:
         """Return the exact expression at an instruction, or its statement where Python keeps no columns."""
         key = (id(code), offset)
         found = self._spans.get(key)
@@ -243,7 +244,7 @@ class Units:
             found = self._spans[key] = (code, self._find(code, offset))
         return found[1]
 
-    def _find(self, code: Any, offset: int) -> Span:
+    def _find(self, code: CodeType, offset: int) -> Span:
         unit = self._units[code.co_filename]
         line, end_line, column, end_column = next(islice(code.co_positions(), max(offset, 0) // 2, None), (None,) * 4)
         if line is None:

@@ -93,7 +93,7 @@ class Parser(Group):
         self._machine = machine
         super().__init__(make(parents=parents, **options))
 
-    def add_subparsers(self, *, required: bool = False, metavar: str | None = None, **texts: Any) -> "CommandParsers":
+    def add_subparsers(self, *, required: bool = False, metavar: str | None = None, **texts: str) -> "CommandParsers":
         """Return what makes a parser for each command of the program."""
         if texts.keys() - {"title", "description", "prog", "dest", "help"}:
             raise fail("type", "add_subparsers() takes title, description, prog, dest, help, metavar and required here", TypeError)
@@ -102,7 +102,7 @@ class Parser(Group):
         make = partial(_Quiet, self._machine)
         return CommandParsers(self._machine, self._inner.add_subparsers(required=required, metavar=metavar, parser_class=make, **texts))
 
-    def parse_args(self, args: Any = None, namespace: object = None) -> Namespace:
+    def parse_args(self, args: list[str] | None = None, namespace: object = None) -> Namespace:
         """Return the values of the program's arguments, or of those that are given as a list."""
         given = self._machine.arguments[1:] if args is None else [str(one) for one in args]
         found: Namespace = self._inner.parse_args(given, _namespace(namespace))

@@ -288,7 +288,7 @@ def _reductions(machine: RuntimeHost) -> dict[str, Any]:
         return _each(made, check) if sentinel else made
 
     table = {name: consuming(name) for name in ("max", "min", "sorted", "any", "all")}
-    def round(number: Any, ndigits: Any = None) -> Any:
+    def round(number: float, ndigits: int | None = None) -> float:
         if isinstance(number, int) and isinstance(ndigits, int) and -ndigits > number.bit_length():
             return 0  # Python itself would compute that power of ten first
         return builtins.round(number, ndigits)

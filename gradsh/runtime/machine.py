@@ -8,6 +8,7 @@ exception, not its traceback.
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from types import CodeType, FrameType
 from typing import Any
 
 from gradsh.compiler import runtime_names
@@ -290,14 +291,14 @@ class Machine:
             trace = trace.tb_next
         return found
 
-    def shown_line(self, code: Any, line: int) -> str:
+    def shown_line(self, code: CodeType, line: int) -> str:
         """Return a line of the program as a traceback shows it; "" where the code is not the program's."""
         unit = self.units.of(code)
         if unit is None:
             return ""
         return f'  File "{unit.source.name}", line {line}, in {code.co_name}\n    {unit.source.line(line).strip()}\n'
 
-    def owns(self, frame: Any) -> bool:
+    def owns(self, frame: FrameType) -> bool:
         """Tell whether a frame of Python's runs a statement of the program."""
         return frame.f_builtins is self.builtins and self.units.of(frame.f_code) is not None
 

@@ -36,7 +36,7 @@ class Matcher:
     def _is(self, value: object, _: object, constant: object) -> bool:
         return value is constant
 
-    def _value(self, value: object, _: object, other: object) -> Any:
+    def _value(self, value: object, _: object, other: object) -> bool:
         return value == other
 
     def _as(self, value: Any, bound: dict[str, Any], pattern: Any, name: str) -> bool:

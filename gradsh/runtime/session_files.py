@@ -20,7 +20,7 @@ class OpenFile:
         self.mode = mode
         self.closed = False
 
-    def write(self, text: Any) -> int:
+    def write(self, text: str) -> int:
         """Add text."""
         if "r" in self.mode and "+" not in self.mode:
             raise OSError("not writable")

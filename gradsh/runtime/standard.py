@@ -194,7 +194,7 @@ def load_json(_: "Machine") -> Mapping[str, Any]:
     import json
 
     def dumps(
-        obj: Any, *, skipkeys: bool = False, ensure_ascii: bool = True, allow_nan: bool = True, indent: Any = None,
+        obj: Any, *, skipkeys: bool = False, ensure_ascii: bool = True, allow_nan: bool = True, indent: int | None = None,
         separators: Any = None, default: Any = None, sort_keys: bool = False, cls: object = None,
     ) -> str:
         """Return the value as JSON."""

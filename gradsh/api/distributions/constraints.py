@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.api.modes import no_grad
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
@@ -79,7 +80,7 @@ class _Independent(Constraint):
         self._axes = axes
         self.event_dim = base.event_dim + axes
 
-    def _together(self, value: Any) -> Any:
+    def _together(self, value: Tensor) -> Any:
         found = self._base.check(value)
         if found.dim() < self._axes:
             message = f"Expected value.dim() >= {self.event_dim} but got {value.dim()}"
@@ -117,7 +118,7 @@ def _is_factor(value: Any) -> Any:
     return (value.tril() == value).flatten(-2).all(-1) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-def _is_positive_definite(value: Any) -> Any:
+def _is_positive_definite(value: Tensor) -> Any:
     symmetric = value.isclose(value.mT, atol=1e-6).all(-2).all(-1)
     return symmetric & (find("linalg_eigvalsh")(value) > 0).all(-1) if symmetric.all() else symmetric
 

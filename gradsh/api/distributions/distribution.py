@@ -62,14 +62,14 @@ def shape_of(first: Any, *parameters: object) -> Size:
     return Size() if all(isinstance(one, NUMBERS) for one in parameters) else first.size()
 
 
-def to_logits(probs: Any, binary: bool = False) -> Any:
+def to_logits(probs: Tensor, binary: bool = False) -> Any:
     """Return the logits of probabilities, which are kept away from 0 and 1."""
     eps = finfo(probs.dtype).eps
     kept = probs.clamp(min=eps, max=1 - eps)
     return kept.log() - (-kept).log1p() if binary else kept.log()
 
 
-def sum_rightmost(value: Any, axes: int) -> Any:
+def sum_rightmost(value: Tensor, axes: int) -> Any:
     """Sum over the last `axes` axes at once."""
     return value if axes == 0 else value.reshape((*value.shape[:-axes], -1)).sum(-1)
 
@@ -90,7 +90,7 @@ class Distribution(ScriptBase):
     _parameters: tuple[str, ...] = ()
 
     def __init__(
-        self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None  # noqa: B008
+        self, batch_shape: Any = Size(), event_shape: Size = Size(), validate_args: bool | None = None  # noqa: B008
     ) -> None:
         self._batch_shape = batch_shape
         self._event_shape = event_shape

@@ -10,7 +10,7 @@ from gradsh.api.distributions.distribution import Constraints, Distribution, bro
 from gradsh.api.function import Function
 from gradsh.api.settings import finfo
 from gradsh.engine.ambient import current
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
@@ -30,7 +30,7 @@ class _Dirichlet(Function):
         return drawn
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
         """Return the gradient of the concentrations: what each number gains the others lose."""
         x, concentration = ctx.saved_tensors
         total = concentration.sum(-1, True).expand_as(concentration)

@@ -5,6 +5,7 @@ from typing import Any
 from gradsh.api.distributions.discrete import Categorical
 from gradsh.api.distributions.distribution import Constraints, Distribution
 from gradsh.api.modes import no_grad
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
@@ -45,7 +46,7 @@ class MixtureSameFamily(Distribution):
 
     support = property(lambda self: self.component_distribution.support)
 
-    def _weighted(self, values: Any) -> Any:
+    def _weighted(self, values: Tensor) -> Any:
         """Sum values of the components (an axis left of the event) by the components' probabilities."""
         probs = self.mixture_distribution.probs
         missing = len(self._batch_shape) - (probs.dim() - 1) if probs.dim() != 2 else 0

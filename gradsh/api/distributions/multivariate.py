@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.distribution import Computed, Constraints, Distribution
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
@@ -20,7 +21,7 @@ def _factor_of_inverse(precision: Any) -> Any:
     return find("linalg_solve_triangular")(inverse, identity, upper=False)
 
 
-def distance(factor: Any, vector: Any) -> Any:
+def distance(factor: Tensor, vector: Tensor) -> Any:
     """Return the squared length of `vector` where `factor` (lower triangular) is the unit."""
     return find("linalg_solve_triangular")(factor, vector.unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
 
@@ -37,7 +38,7 @@ class MultivariateNormal(Distribution):
     has_rsample = True
 
     def __init__(
-        self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+        self, loc: Any, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
         if loc.dim() < 1:

@@ -8,6 +8,7 @@ from gradsh.api.distributions.distribution import Constraints, Distribution, bro
 from gradsh.api.distributions.transforms import ExpTransform, Transform
 from gradsh.api.modes import no_grad
 from gradsh.api.settings import finfo
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
@@ -76,7 +77,7 @@ class TransformedDistribution(Distribution):
             y = x
         return found + sum_rightmost(self.base_dist.log_prob(y), axes - len(self.base_dist.event_shape))
 
-    def _monotone(self, share: Any) -> Any:
+    def _monotone(self, share: Tensor) -> Any:
         """Return a share of the base as one of this distribution, or back: turned round where the transforms fall."""
         sign: Any = 1
         for transform in self.transforms:

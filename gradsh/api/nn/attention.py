@@ -124,7 +124,7 @@ class MultiheadAttention(Module):
             weights = None if weights is None else weights.squeeze(0)
         return (output.transpose(1, 0) if turned else output), weights
 
-    def _check_shapes(self, query: Any, key: Any, value: Any, padding: Any, mask: Any) -> None:
+    def _check_shapes(self, query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Tensor | None) -> None:
         dims = query.ndim
         if dims not in {2, 3}:
             message = f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor"
@@ -174,7 +174,7 @@ class MultiheadAttention(Module):
         return found[0], found[1], found[2]
 
     def _attend(
-        self, query: Any, key: Any, value: Any, padding: Any, mask: Any, need_weights: bool, is_causal: bool
+        self, query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Tensor | None, need_weights: bool, is_causal: bool
     ) -> tuple[Any, Any]:
         targets, batch, size = query.shape
         heads, width = self.num_heads, self.head_dim
@@ -209,7 +209,7 @@ class MultiheadAttention(Module):
         output = self.out_proj._within(find("linear"), output, self.out_proj.weight, self.out_proj.bias)
         return output.view(targets, batch, output.shape[1]), weights
 
-    def _shaped_mask(self, mask: Any, batch: int, targets: int, sources: int) -> Any:
+    def _shaped_mask(self, mask: Tensor | None, batch: int, targets: int, sources: int) -> Tensor | None:
         if mask is None:
             return None
         expected = (targets, sources) if mask.ndim == 2 else (batch * self.num_heads, targets, sources)
@@ -226,7 +226,7 @@ class MultiheadAttention(Module):
         k, v = cat([k, self.bias_k.repeat(1, batch, 1)]), cat([v, self.bias_v.repeat(1, batch, 1)])
         return k, v, _padded(mask), _padded(padding)
 
-    def _with_zeros(self, k: Any, v: object, mask: object, padding: object, batch: int) -> tuple[Any, Any, Any, Any]:
+    def _with_zeros(self, k: Tensor, v: object, mask: object, padding: object, batch: int) -> tuple[Any, Any, Any, Any]:
         """Add a key and value of zeros at the end of the sequence."""
         if not self.add_zero_attn:
             return k, v, mask, padding
@@ -239,11 +239,11 @@ def _padded(mask: object) -> Any:
     return None if mask is None else functional("pad")(mask, (0, 1))
 
 
-def _parts(projected: Any, count: int, size: int) -> Any:
+def _parts(projected: Tensor, count: int, size: int) -> Tensor:
     return projected.unflatten(-1, (count, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
 
 
-def _turned(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any, Any]:
     """Return (time, batch, features) of all three, keeping one tensor where they were one."""
     if key is value:
         if query is key:

@@ -112,7 +112,7 @@ class ModuleList(_Listed):
         return self._modules[self._key(index)]
 
     def __iadd__(self, modules: Iterable[Module]) -> "ModuleList":
-        return self.extend(modules)  # type: ignore[no-any-return]
+        return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> "ModuleList":
         return ModuleList([*self, *other])
@@ -314,7 +314,7 @@ class ParameterDict(Module):
             self[key] = default
         return self[key]
 
-    def pop(self, key: str) -> Any:
+    def pop(self, key: str) -> Tensor:
         """Remove a key and return its value."""
         value = self[key]
         del self[key]

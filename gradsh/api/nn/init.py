@@ -33,7 +33,7 @@ def calculate_gain(nonlinearity: str, param: object = None) -> float:
 
 def _write(name: str, tensor: Tensor, *args: object, **kwargs: object) -> Tensor:
     with grad_mode(False):
-        return getattr(tensor, name)(*args, **kwargs)  # type: ignore[no-any-return]
+        return getattr(tensor, name)(*args, **kwargs)
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: object = None) -> Tensor:

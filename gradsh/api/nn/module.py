@@ -214,7 +214,7 @@ class Module(Walk, ModuleState):
         """Switch to evaluation mode: dropout passes everything, batch norm uses its running statistics."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> "Module":
         """Set requires_grad of all parameters; return the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -304,7 +304,7 @@ class Module(Walk, ModuleState):
         self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
         """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
-        return self._hook_tables().add("forward_pre", hook, prepend, with_kwargs)  # type: ignore[no-any-return]
+        return self._hook_tables().add("forward_pre", hook, prepend, with_kwargs)
 
     def register_forward_hook(
         self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -317,13 +317,13 @@ class Module(Walk, ModuleState):
 
     def register_full_backward_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are computed."""
-        return self._hook_tables().add("backward", hook, prepend)  # type: ignore[no-any-return]
+        return self._hook_tables().add("backward", hook, prepend)
 
     register_backward_hook = register_full_backward_hook
 
     def register_full_backward_pre_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` before the module's backward; what it returns replaces the gradients."""
-        return self._hook_tables().add("backward_pre", hook, prepend)  # type: ignore[no-any-return]
+        return self._hook_tables().add("backward_pre", hook, prepend)
 
     @property
     def _forward_hooks(self) -> Any:

@@ -189,7 +189,7 @@ def _replaced(gradients: tuple[Any, ...], found: Any, message: str) -> tuple[Any
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(gradients):
         raise fail("value", f"{message}, got {len(found)}, but expected {len(gradients)}", RuntimeError)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _identity(args: tuple[Any, ...], place_hook: Callable[[Node], None]) -> tuple[tuple[Any, ...], list[int] | None]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 
 Weights = tuple[Any, Any, Any, Any]
@@ -15,7 +16,7 @@ def _gates(input: object, state: object, weights: Weights) -> tuple[Any, Any]:
     return (input if w_ih is None else linear(input, w_ih, b_ih)), hidden
 
 
-def plain_cell(input: object, state: object, weights: Weights, nonlinearity: str) -> Any:
+def plain_cell(input: object, state: object, weights: Weights, nonlinearity: str) -> Tensor:
     """Return the next hidden state. With weight_ih None, `input` holds its products already."""
     from_input, from_state = _gates(input, state, weights)
     return find(nonlinearity)(from_state.add_(from_input))
@@ -34,7 +35,7 @@ def lstm_cell(input: object, state: tuple[object, object], weights: Weights) -> 
     return out * c.tanh(), c
 
 
-def gru_cell(input: object, state: object, weights: Weights) -> Any:
+def gru_cell(input: object, state: object, weights: Weights) -> Tensor:
     """Return the next hidden state. With weight_ih None, `input` holds its products already."""
     w_ih, w_hh, b_ih, b_hh = weights
     linear = find("linear")

@@ -304,7 +304,7 @@ class LSTM(RNNBase):
         output, final = self._walk(input.contiguous(), states, self._whole_layer)
         return output.transpose(0, 1) if self.batch_first else output, self._together(final)
 
-    def _whole_layer(self, input: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
+    def _whole_layer(self, input: Tensor, state: tuple[Tensor, ...], place: int, reverse: bool) -> tuple[Any, Any]:
         w_ih, w_hh, b_ih, b_hh = self._weights(place)
         if not self.bias:
             b_ih, b_hh = w_ih.detach(), w_hh.detach()

@@ -16,6 +16,7 @@ from gradsh.api.nn.linear import Linear
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.normalization import LayerNorm
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 Activation = str | Callable[[Any], Any]
@@ -23,12 +24,12 @@ Activation = str | Callable[[Any], Any]
 
 def _activation(given: Activation | None) -> Callable[[Any], Any]:
     if given is None:
-        return functional("relu")  # type: ignore[no-any-return]
+        return functional("relu")
     if not isinstance(given, str):
         return given
     if given not in {"relu", "gelu"}:
         raise fail("value", f"activation should be relu/gelu, not {given}", RuntimeError)
-    return functional(given)  # type: ignore[no-any-return]
+    return functional(given)
 
 
 class _Layer(Module):
@@ -57,26 +58,26 @@ class _Layer(Module):
             setattr(self, f"dropout{number}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _block(self, number: int, x: object, compute: Callable[[Any], object]) -> Any:
+    def _block(self, number: int, x: object, compute: Callable[[Any], object]) -> Tensor:
         """Add a block's result to its input, normalised before or after."""
         norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
         if self.norm_first:
             return x + drop(compute(norm(x)))
         return norm(x + drop(compute(x)))
 
-    def _feed_forward(self, x: object) -> Any:
+    def _feed_forward(self, x: object) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward block."""
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: object = None, is_causal: bool = False) -> Any:
+    def forward(self, src: Any, src_mask: Tensor | None = None, src_key_padding_mask: object = None, is_causal: bool = False) -> Any:
         """Return the encoded sequence."""
         padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask")
         mask = float_mask(src_mask, "src_mask", src)
 
-        def attend(x: object) -> Any:
+        def attend(x: object) -> Tensor:
             return self.self_attn(
                 x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
             )[0]
@@ -110,11 +111,11 @@ class TransformerDecoderLayer(_Layer):
         return self._block(3, self._block(2, self._block(1, tgt, attend), look), self._feed_forward)
 
 
-def _hides_later(size: int, kind: Any) -> Any:
+def _hides_later(size: int, kind: Any) -> Array:
     return np.triu(np.full((size, size), -np.inf).astype(kind), 1)
 
 
-def _is_causal(mask: Any, given: bool | None, sequence: Any, layer: Any) -> bool:
+def _is_causal(mask: Any, given: bool | None, sequence: Tensor, layer: Module) -> bool:
     """Whether a mask hides exactly what comes later in the sequence, and nothing else."""
     if given is not None or mask is None:
         return bool(given)
@@ -144,7 +145,7 @@ class TransformerEncoder(_Stack):
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
 
-    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: object = None, is_causal: bool | None = None) -> Any:
+    def forward(self, src: Any, mask: Tensor | None = None, src_key_padding_mask: object = None, is_causal: bool | None = None) -> Any:
         """Return the encoded sequence."""
         padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
         mask = float_mask(mask, "mask", src)

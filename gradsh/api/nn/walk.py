@@ -108,7 +108,7 @@ class Walk(ScriptBase):
         found = self._member_at(target)
         if name not in self.get_submodule(path)._buffers:
             raise fail("attribute", f"`{name}` is not a buffer", AttributeError)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _member_at(self, target: str) -> Any:
         path, _, name = target.rpartition(".")

@@ -159,7 +159,7 @@ class _Held:
         if state["n_iter"] == 1:
             self.old_dirs, self.old_stps, self.ro, self.H_diag = [], [], [], 1
             self.d = make(-gradient)
-            return self.d.array  # type: ignore[no-any-return]
+            return self.d.array
         change = gradient - self.prev_flat_grad.array
         moved = self.d.array * gradient.dtype.type(number(self.t))
         curvature = change @ moved

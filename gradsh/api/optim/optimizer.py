@@ -229,7 +229,7 @@ def _converted(held: object, parameter: Tensor | None) -> Any:
 
 def number(value: Any) -> float:
     """Return a setting that may be a 1-element tensor as a Python number."""
-    return value.item() if isinstance(value, Tensor) else value  # type: ignore[no-any-return]
+    return value.item() if isinstance(value, Tensor) else value
 
 
 def rate(value: Any) -> Any:

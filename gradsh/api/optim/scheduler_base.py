@@ -33,7 +33,7 @@ def copied(rate: object) -> Any:
     return rate.clone() if isinstance(rate, Tensor) else rate
 
 
-def set_rate(group: dict[str, Any], rate: Any) -> None:
+def set_rate(group: dict[str, Any], rate: Tensor | float) -> None:
     """Give a group a learning rate: a tensor stays the same one."""
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(float(rate))

@@ -11,6 +11,7 @@ from gradsh.api.nn.batchnorm import _BatchNorm
 from gradsh.api.nn.module import Module
 from gradsh.api.optim.optimizer import Optimizer
 from gradsh.api.optim.scheduler_base import LRScheduler
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
@@ -32,7 +33,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 def get_swa_multi_avg_fn() -> Averages:
     """Return `get_swa_avg_fn` for lists, in place."""
 
-    def update(averaged: Any, current: Any, num_averaged: Any) -> None:
+    def update(averaged: list[Tensor], current: list[Tensor], num_averaged: Tensor) -> None:
         for one, value in zip(averaged, current, strict=True):
             one.lerp_(value, float(1 / (num_averaged + 1)))
 
@@ -43,7 +44,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     """Return `get_ema_avg_fn` for lists, in place."""
     _check_decay(decay)
 
-    def update(averaged: Any, current: Any, num_averaged: object) -> None:
+    def update(averaged: list[Tensor], current: list[Tensor], num_averaged: object) -> None:
         for one, value in zip(averaged, current, strict=True):
             if one.is_floating_point():
                 one.lerp_(value, 1 - decay)

@@ -5,7 +5,6 @@ A leaf takes over the array that it is given a view of where the view is all tha
 """
 
 from sys import getrefcount
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,7 @@ def base_if_unshared(view: Array) -> Array | None:
     return base if base.shape == view.shape and base.strides == view.strides and base.dtype == view.dtype else None
 
 
-def donatable(gradient: Any) -> Any:
+def donatable(gradient: Array) -> Array | None:
     """Return a gradient that one name of the caller alone holds, and that may be written; else None."""
     if getrefcount(gradient) == _ALONE and gradient.base is None and gradient.flags.writeable and not noted(gradient):
         return gradient

@@ -188,7 +188,7 @@ def _as_tensors(grads: Any) -> tuple[Any, ...]:
     return tuple(one if one is None else as_tensor(one) for one in grads)
 
 
-def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
+def _like(found: tuple[Any, ...], grads: list[Array]) -> list[Any]:
     """Return hook results as the kind of gradients that the pass carries."""
     recorded = any(isinstance(one, Tensor) for one in grads)
     return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
@@ -323,7 +323,7 @@ def _lies(grad: Array, strides: tuple[int, ...], item: int) -> bool:
     )
 
 
-def _add_in_place(held: Tensor, grad: Any) -> None:
+def _add_in_place(held: Tensor, grad: Array) -> None:
     if held.needs_grad:
         held.array[...] = find("add")(held.detach(), make(grad)).array
     else:

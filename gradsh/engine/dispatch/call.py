@@ -195,7 +195,7 @@ def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
             arrays[place] = _cast(each, common)
 
 
-def _cast(value: Any, dtype: Any) -> Any:
+def _cast(value: Array | float, dtype: Any) -> Array:
     if isinstance(value, np.ndarray):
         return value if value.dtype == dtype else value.astype(dtype)
     return np.asarray(value).astype(dtype)

@@ -164,7 +164,7 @@ def composite(text: str, doc: str, body: Callable[..., object], spaces: tuple[st
 
 def unary(
     name: str, doc: str, forward: Callable[..., Any], formula: Formula, *, node: str = "", inplace: Any = True,
-    at: Any = (2, 3), **parts: Any,
+    at: "Within | tuple[int, ...]" = (2, 3), **parts: Any,
 ) -> Operation:
     """Declare a function of each element in floating point, with its in-place form; `at` is the input of its sample."""
     return op(

@@ -108,7 +108,7 @@ def _one_of_several(history: Any) -> bool:
     return False
 
 
-def _living(kept: SavedVariable, found: Any) -> Any:
+def _living(kept: SavedVariable, found: Tensor) -> Tensor:
     """Return the program's own tensor that was saved, as long as it has it; else what was restored of it.
 
     The node holds the array alone, so the tensor is looked for among whoever refers to that: a person asks, not a pass.

@@ -143,7 +143,7 @@ def _number(value: object) -> Any:
     return MISMATCH
 
 
-def _float(value: object) -> Any:
+def _float(value: object) -> float:
     found = _number(value)
     return found if found is MISMATCH else float(found)
 
@@ -152,7 +152,7 @@ def _bool(value: object) -> Any:
     return value if isinstance(value, (bool, np.bool_)) else MISMATCH
 
 
-def _str(value: object) -> Any:
+def _str(value: object) -> str:
     return value if isinstance(value, str) else MISMATCH
 
 

@@ -167,7 +167,7 @@ _INTS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.f
 _FEW = 512
 
 
-def pick(mask: Any, a: Any, b: Any) -> Any:
+def pick(mask: Array, a: Any, b: Any) -> Array:
     """Return `a` where the mask holds, `b` elsewhere; either may be a number or a 0-d array of the dtype of the other.
 
     For large arrays of one shape the bits are mixed: `np.where` on an irregular mask takes ten times as long.
@@ -225,7 +225,7 @@ def _bits(value: Array, mask: Array, integer: NumpyDType) -> Array | None:
     return value.reshape(-1).view(integer)
 
 
-def gated(grad: Array, mask: Any, into: Array | None = None) -> Any:
+def gated(grad: Array, mask: Array, into: Array | None = None) -> Array:
     """Return `grad` where the mask holds, 0 elsewhere, also where grad is inf or nan; in the memory `into`, if that is given."""
     integer = _INTS.get(grad.dtype)
     bits = None if integer is None or mask.size <= _FEW or not mask.flags.c_contiguous else _bits(grad, mask, integer)

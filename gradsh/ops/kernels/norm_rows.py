@@ -18,7 +18,7 @@ _STACK = 32
 """How many numbers are added to each other in float32."""
 
 
-def fits(size: int, *arrays: Any) -> bool:
+def fits(size: int, *arrays: Array) -> bool:
     """Return whether arrays can be taken as rows of that size."""
     return size >= _SHORT and all(
         one.dtype == np.float32 and one.size >= _MANY and one.flags.c_contiguous for one in arrays

@@ -17,7 +17,7 @@ def _gradients(parameters: Any) -> list[Tensor]:
 
 
 def get_total_norm(
-    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: list[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """Return the norm of all tensors taken as one vector."""
     del foreach
@@ -33,7 +33,7 @@ def get_total_norm(
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
         raise fail("value", message, RuntimeError)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def clip_grads_with_norm_(parameters: object, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
@@ -72,7 +72,7 @@ def clip_grad_value_(parameters: object, clip_value: float, foreach: bool | None
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Return all parameters as one vector, in the graph."""
-    return find("cat")([find("view")(one, (-1,)) for one in parameters])  # type: ignore[no-any-return]
+    return find("cat")([find("view")(one, (-1,)) for one in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

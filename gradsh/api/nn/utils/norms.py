@@ -58,7 +58,7 @@ class WeightNorm:
         module.__dict__[self.name] = self.compute(module)
 
 
-def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Split a weight into its length `NAME_g` and direction `NAME_v`."""
     hook = WeightNorm(name, dim)
     weight = read(_checked(module), name)

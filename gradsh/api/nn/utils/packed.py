@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.api.nn.utils.sequences import pad_sequence, unpad_sequence
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 
@@ -52,7 +53,7 @@ def pack_padded_sequence(input: Tensor, lengths: object, batch_first: bool = Fal
     return PackedSequence(data, batch_sizes, order, None if order is None else _inverse(order))
 
 
-def _check_lengths(lengths: Any, batch: int, longest: int) -> None:
+def _check_lengths(lengths: Array, batch: int, longest: int) -> None:
     """Refuse lengths that the padded tensor does not have. Raises RuntimeError."""
     if len(lengths) != batch:
         text = f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={batch})"
@@ -73,7 +74,7 @@ def _check_lengths(lengths: Any, batch: int, longest: int) -> None:
 
 def _inverse(order: Any) -> Tensor:
     places = make(np.arange(len(order.array)))
-    return make(np.empty_like(order.array)).scatter_(0, order, places)  # type: ignore[no-any-return]
+    return make(np.empty_like(order.array)).scatter_(0, order, places)
 
 
 def pad_packed_sequence(
@@ -94,7 +95,7 @@ def pad_packed_sequence(
     return find("index_select")(padded, 0 if batch_first else 1, order), make(lengths.array[order.array])
 
 
-def _padded(data: Any, sizes: list[int], longest: int, padding_value: float) -> Any:
+def _padded(data: Tensor, sizes: list[int], longest: int, padding_value: float) -> Tensor:
     """Return (T, N, …): the steps with as many sequences are written together, as PyTorch does."""
     narrow = find("narrow")
     found = make(np.full((longest, sizes[0], *data.shape[1:]), padding_value, data.array.dtype))

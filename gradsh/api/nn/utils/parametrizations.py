@@ -10,6 +10,7 @@ from gradsh.api.nn.utils.parametrize import register_parametrization
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 
@@ -20,7 +21,7 @@ class _WeightNorm(Module):
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def forward(self, weight_g: Any, weight_v: Any) -> Any:
+    def forward(self, weight_g: Any, weight_v: Tensor) -> Any:
         """Return the weight."""
         if self.dim in {0, weight_v.ndim - 1}:
             return find("_weight_norm_interface")(weight_v, weight_g, self.dim)
@@ -59,15 +60,15 @@ class _SpectralNorm(Module):
                 self.register_buffer(side, make(np.asarray(self._unit(drawn), matrix.dtype)))
             self._iterate(matrix, 15)
 
-    def _unit(self, vector: Any) -> Any:
+    def _unit(self, vector: Array) -> Array:
         return vector / max(np.sqrt((vector * vector).sum()), vector.dtype.type(self.eps))
 
-    def _matrix(self, weight: Any) -> Any:
+    def _matrix(self, weight: Tensor) -> Tensor:
         if self.dim != 0:
             weight = weight.permute(self.dim, *[d for d in range(weight.ndim) if d != self.dim])
         return weight.flatten(1)
 
-    def _iterate(self, matrix: Any, times: int) -> None:
+    def _iterate(self, matrix: Array, times: int) -> None:
         for _ in range(times):
             for side, other, turned in ((self._u, self._v, matrix), (self._v, self._u, matrix.T)):
                 side.array[...] = self._unit(turned @ other.array)

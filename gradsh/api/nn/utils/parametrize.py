@@ -112,7 +112,7 @@ class ParametrizationList(ModuleList):
         found = first(*self.originals())
         for module in others:
             found = module(found)
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 def _set(tensor: Tensor, value: Tensor) -> None:
@@ -122,7 +122,7 @@ def _set(tensor: Tensor, value: Tensor) -> None:
     written(tensor)
 
 
-def _inverted(modules: list[Any], original: Tensor) -> Any:
+def _inverted(modules: list[Any], original: Tensor) -> Tensor | tuple[Tensor, ...]:
     """Return what the originals must be for the parametrized tensor to be as it is; itself where a module does not tell."""
     start: Any = original
     with grad_mode(False):
@@ -147,7 +147,7 @@ def _check_dtype(original: Tensor, found: Tensor, what: str) -> None:
 def _computed(name: str) -> property:
     """Return the property that stands for a parametrized tensor."""
 
-    def read(self: Any) -> Any:
+    def read(self: Module) -> Tensor:
         open_tables = current().flags.get(_CACHE)
         if not open_tables:
             return self.parametrizations[name]()
