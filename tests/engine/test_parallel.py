@@ -42,6 +42,25 @@ def test_bits_do_not_depend_on_the_number_of_threads(formula: str) -> None:
     assert _bits(1, formula) == _bits(2, formula) == _bits(3, formula)
 
 
+@pytest.mark.parametrize("function", [gradsh.softmax, gradsh.log_softmax])
+def test_rows_are_shared_and_their_bits_stay(function, monkeypatch: pytest.MonkeyPatch) -> None:
+    helped: list[int] = []
+    helpers = parallel._helpers
+    monkeypatch.setattr(parallel, "_helpers", lambda drain: helped.append(1) or helpers(drain))
+    given = np.random.default_rng(0).standard_normal((LARGE // 700 + 1, 700)).astype(np.float32)
+
+    def bits(threads: int) -> tuple[bytes, bytes]:
+        with enter(Ambient()):
+            gradsh.set_num_threads(threads)
+            x = gradsh.from_numpy(given.copy()).requires_grad_()
+            result = function(x, 1)
+            result.backward(gradsh.from_numpy(given[::-1].copy()))
+            return result.detach().numpy().tobytes(), x.grad.numpy().tobytes()
+
+    assert bits(1) == bits(2) == bits(3)
+    assert len(helped) >= 3
+
+
 def test_each_block_is_worked_off_once_and_by_the_threads_that_were_asked_for() -> None:
     import threading
 

@@ -150,10 +150,13 @@ def in_parts(function: Callable[..., Any], *arrays: Any) -> Array:
     ):
         return function(*arrays)
     result = np.empty(first.shape, first.dtype)
-    step = max(1, BLOCK * first.shape[0] // first.size)
-    for start in range(0, first.shape[0], step):
-        part = slice(start, start + step)
+    entry = first.size // first.shape[0]
+
+    def block(start: int, stop: int) -> None:
+        part = slice(start // entry, stop // entry)
         result[part] = function(*[one[part] for one in arrays])
+
+    shared(first.size, lambda: block, max(1, BLOCK // entry) * entry)
     return result
 
 
