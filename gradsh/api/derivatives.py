@@ -270,7 +270,7 @@ def hessian(
         return found
 
     _check_strategy(outer_jacobian_strategy, '"reverse-mode"', True, create_graph)
-    found = jacobian(gradient, given, create_graph, strict, vectorize or outer_jacobian_strategy == "forward-mode", outer_jacobian_strategy)
+    found = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return found if many else found[0][0]
 
 

@@ -8,6 +8,7 @@ from gradsh.engine.dispatch.declare import alias, op
 from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.special_functions import in_double, lgamma_kernel
 from gradsh.ops.scalars import plus
 from gradsh.text.fault import fail
@@ -80,8 +81,13 @@ def _declare(name: str, shown: str, doc: str, which: int, sign: int) -> None:
         del grad
         raise fail("other", f"the derivative for '{name}: input' is not implemented.", NotImplementedError)
 
+    def check(self: Array, other: Array) -> None:
+        dtype = np.result_type(self, other)
+        if dtype.kind != "f":
+            raise unsupported(f"{name}_cpu", np.empty(0, dtype))
+
     operation = op(
-        f"{name}(self, other)", f"{name.capitalize()}Backward0", doc, forward=_shaped(which), dtypes="float", inplace=True,
+        f"{name}(self, other)", f"{name.capitalize()}Backward0", doc, forward=_shaped(which), dtypes="float", inplace=True, check=check,
         grads={"self": by_first, "other": lambda grad, self, other: grad * _density(self, other) * sign}, forward_mode="refused",
     )
     alias(shown, operation, spaces=("special",))

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, int64
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.lu import (
     PLAIN,
@@ -383,8 +383,24 @@ def _vander(x: Any, N: int | None) -> Any:
     return find("cat")([ones, powers], -1)
 
 
+def _vander_rows(x: Any, N: int | None, increasing: bool) -> Any:
+    """Write the powers into one matrix, as PyTorch does: its graph, and its refusal to go back through more than two, follow."""
+    if x.ndim != 1:
+        raise fail("shape", "x must be a one-dimensional tensor.", RuntimeError)
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise fail("value", "N must be non-negative.", RuntimeError)
+    found: Any = find("zeros")((x.shape[0], count), dtype=x.dtype if x.is_floating_point() else int64)
+    if count > 0:
+        found.select(1, 0).fill_(1)
+    if count > 1:
+        found[:, 1:].copy_(x.unsqueeze(1))
+        found[:, 1:].copy_(found[:, 1:].cumprod(1))
+    return found if increasing else found.flip(1)
+
+
 composite(
     "vander(x, N: int? = None, increasing: bool = False)", "Powers of each element, the highest first unless `increasing`.",
-    lambda x, N, increasing: _vander(x, N) if increasing else find("flip")(_vander(x, N), (-1,)), ("torch",),
+    _vander_rows, ("torch",),
 )
 composite("linalg_vander(x, *, N: int? = None)", "Powers 0, 1, … of each element.", _vander, LINALG)

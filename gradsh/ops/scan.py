@@ -298,12 +298,17 @@ def _gradient(
     input: Tensor, spacing: list[float] | float | None, dim: tuple[int, ...] | None, edge_order: int
 ) -> tuple[Tensor, ...]:
     """Return the central differences along each dimension, with one-sided ones at its ends."""
+    if input.array.dtype == np.uint8:
+        raise fail("dtype", "torch.gradient does not support uint8 input.")
     if input.array.dtype.kind != "f":
         input = find("true_divide")(input, 1)
     if edge_order not in (1, 2):
         raise fail("value", "torch.gradient only supports edge_order=1 and edge_order=2.")
     given = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     axes = [wrap_dim(one, input.ndim) for one in given]
+    twice = next((axis for place, axis in enumerate(axes) if axis in axes[:place]), None)
+    if twice is not None:
+        raise fail("value", f"dim {twice} appears multiple times in the list of dims")
     if any(input.shape[axis] <= edge_order for axis in axes):
         raise fail("shape", "torch.gradient expected each dimension size to be at least edge_order+1")
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(axes)

@@ -10,7 +10,7 @@ from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.named_result import named_result
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.arguments import underivable
+from gradsh.ops.arguments import underivable, word
 from gradsh.ops.kernels.common import refusing
 from gradsh.text.fault import fail
 
@@ -174,13 +174,42 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
     return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
 
 
+def _check_histogram(self: Array, bins: Any, weight: Array | None) -> None:
+    count = bins if isinstance(bins, int) else bins.size - 1
+    message = ""
+    if not isinstance(bins, int) and bins.ndim != 1:
+        message = f"bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins tensor for dimension 0"
+    elif not isinstance(bins, int) and bins.dtype != self.dtype:
+        given = f"input with dtype {word(self.dtype)} and bins for dimension 0 with dtype {word(bins.dtype)}"
+        message = f"input tensor and bins tensors should have the same dtype, but got {given}"
+    elif not isinstance(bins, int) and not bins.size:
+        message = "bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension 0"
+    elif weight is not None and weight.shape != self.shape:
+        given = f"input with shape {[self.size, 1]} and weight with shape {[weight.size]}"
+        same = "the same shape as the input tensor excluding its innermost dimension"
+        message = f"if weight tensor is provided it should have {same}, but got {given}"
+    elif weight is not None and weight.dtype != self.dtype:
+        given = f"input({word(self.dtype)}), and weight({word(weight.dtype)})"
+        message = f"if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got {given}"
+    if message:
+        raise fail("value", f"torch.histogramdd: {message}", RuntimeError)
+    if count <= 0:
+        raise fail("value", f"torch.histogram(): bins must be > 0, but got {count} for dimension 0", RuntimeError)
+    if self.dtype.kind != "f":
+        raise fail("dtype", f"\"histogramdd\" not implemented for '{of_numpy(self.dtype).title}'", NotImplementedError)
+
+
 def _histogram(self: Array, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Array, Array]:
     """Return the counts (or weights, or densities) and the edges of the bins, which `range` bounds where their number is given."""
-    if self.dtype.kind != "f":
-        raise fail("dtype", f"\"histogram_cpu\" not implemented for '{of_numpy(self.dtype).title}'", NotImplementedError)
+    _check_histogram(self, bins, weight)
     values, weights = self.reshape(-1), None if weight is None else weight.reshape(-1)
     if isinstance(bins, int):
         low, high = range if range is not None else (values.min(), values.max()) if values.size else (0.0, 1.0)
+        message = f"min should not exceed max, but got min {low:g} max {high:g} for dimension 0" if low > high else ""
+        if not (np.isfinite(low) and np.isfinite(high)):
+            message = f"dimension 0's range [{low:g}, {high:g}] is not finite"
+        if message:
+            raise fail("value", f"torch.histogramdd: {message}", RuntimeError)
         if low == high:
             low, high = low - 0.5, high + 0.5
         edges = np.linspace(low, high, bins + 1).astype(self.dtype)

@@ -95,19 +95,25 @@ class EmbeddingBag(_Table):
         self._take(num_embeddings, embedding_dim, padding_idx, _weight, factory(device, dtype))
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, **settings: Any) -> Any:
+    def from_pretrained(
+        cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+        mode: str = "mean", sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None,
+    ) -> Any:
         """Make one from a matrix of rows."""
         if embeddings.ndim != 2:
             raise fail("shape", "Embeddings parameter is expected to be 2-dimensional", AssertionError)
-        made = cls(embeddings.shape[0], embeddings.shape[1], _weight=embeddings, **settings)
+        made = cls(
+            embeddings.shape[0], embeddings.shape[1], max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
+            include_last_offset, padding_idx,
+        )
         made.weight.requires_grad = not freeze
         return made
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: object = None) -> Any:
         """Return one row for each bag."""
         return functional("embedding_bag")(
-            input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
-            include_last_offset=self.include_last_offset, padding_idx=self.padding_idx,
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
+            per_sample_weights, self.include_last_offset, self.padding_idx,
         )
 
     def extra_repr(self) -> str:

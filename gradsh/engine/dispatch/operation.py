@@ -4,7 +4,7 @@ from collections.abc import Callable
 from sys import _getframe
 from typing import Any, ClassVar
 
-from numpy import ndarray
+from numpy import generic, ndarray
 
 from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, Overload
 from gradsh.engine.schema.signature import ArrayAmongTensors
@@ -15,6 +15,14 @@ def _called_by_program(depth: int) -> bool:
     """Whether the frame is of a program, not of a derivative or kernel of this package: only these work on plain arrays."""
     name = _getframe(depth).f_globals.get("__name__")  # the functions that are written at run time have none
     return name is not None and not name.startswith(("gradsh.engine.", "gradsh.ops."))
+
+
+def _among(args: tuple[Any, ...]) -> bool:
+    """Whether numpy's arrays or numbers stand where no Tensor comes first: in a list, or after a number."""
+    first = args[0]
+    if type(first) in (list, tuple):
+        return bool(first) and type(first[0]) is ndarray
+    return isinstance(first, (int, float, generic)) and any(isinstance(one, (ndarray, generic)) for one in args)
 
 
 class Operation:
@@ -64,8 +72,9 @@ class Operation:
 
     def run_general(self, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Any:
         """Run the first overload that fits, without a fast path; the `args` of a method begin with the tensor."""
-        if args and type(args[0]) in (list, tuple) and args[0] and type(args[0][0]) is ndarray and _called_by_program(3):
+        if args and not method and _among(args) and _called_by_program(3):
             self._check_no_array(args, kwargs)
+            args = tuple(one.item() if isinstance(one, generic) and self._takes_operand(place) else one for place, one in enumerate(args))
         for record in self.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:
@@ -81,8 +90,19 @@ class Operation:
         raise self.mismatch(args, kwargs, method)
 
     def _check_no_array(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
-        if all(record.signature.params[0].refuses_arrays(args[0]) for record in self.records):
+        """Refuse numpy's arrays, and its numbers where a Tensor is wanted: no overload takes them."""
+        if all(
+            any(
+                param.refuses(one) if isinstance(one, ndarray) else param.refuses_arrays(one)
+                for param, one in zip(record.signature.params, args, strict=False)
+            )
+            for record in self.records
+        ):
             raise self.mismatch(args, kwargs, False)
+
+    def _takes_operand(self, place: int) -> bool:
+        params = (record.signature.params[place : place + 1] for record in self.records)
+        return any(param.type in ("Operand", "number") for several in params for param in several)
 
     def try_fast_path(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """Take the fast path if there is one for this call; return FALLBACK if not."""

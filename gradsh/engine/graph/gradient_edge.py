@@ -17,7 +17,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
-setattr(GradientEdge, "__script_attributes__", frozenset(GradientEdge._fields))  # noqa: B010  (no field of a named tuple)
+setattr(GradientEdge, "__script_attributes__", frozenset({*GradientEdge._fields, "_fields", "_asdict", "_replace"}))  # noqa: B010  (no field of a named tuple)
 
 
 def tensor_at(value: object) -> Any:

@@ -69,7 +69,9 @@ class Param:
         return self.refuses_arrays(value) or self.convert(value) is MISMATCH
 
     def refuses_arrays(self, value: object) -> bool:
-        """Whether arrays stand where a program has to give tensors; derivatives may give them."""
+        """Whether numpy's arrays, or its numbers, stand where a program has to give tensors; derivatives may give them."""
+        if self.type == "Tensor" and isinstance(value, np.generic):
+            return True
         several = value if self.type in ("Tensors", "Indices") and isinstance(value, (list, tuple)) else (value,)
         return self.type in ("Tensor", "Operand", "Tensors", "Indices") and any(isinstance(one, np.ndarray) for one in several)
 
