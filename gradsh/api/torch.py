@@ -129,6 +129,7 @@ _TORCH: dict[str, Any] = {
     "newaxis": None,
     "strided": "torch.strided",
     "__version__": PYTORCH_VERSION,
+    "torch": _spaces("torch"),
     "nn": _spaces("torch.nn"),
     "optim": _spaces("torch.optim"),
     "distributions": _spaces("torch.distributions"),

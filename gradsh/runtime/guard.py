@@ -84,6 +84,13 @@ def offered(offers: tuple[Any, ...], name: str) -> bool:
     return any(name in offer if isinstance(offer, frozenset) else offer(name) for offer in offers)
 
 
+def _text(name: object) -> str:
+    """Return an attribute's name. Raises TypeError for what is no text."""
+    if type(name) is not str:
+        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+    return name
+
+
 class Guard:
     """Decides which attributes a script reaches; `builtins` tells a script's functions, in whatever file."""
 
@@ -182,22 +189,25 @@ class Guard:
             return Format(self, name, None)
         if name in LOOKUPS and (kind is super or owner is object):
             return Lookup(self, name, owner)
-        if name == "__setattr__" and is_script_class(kind):
-            return self._setter(owner)
+        if name in LOOKUPS and is_script_class(kind) and hasattr(kind, name):
+            return self._lookup(owner, name)
         if name == "__new__" and (kind is super or owner is object):
             return _new
         if name == "__dict__" and has_attributes(kind):
             return Attributes(self, owner)
         return None
 
-    def _setter(self, owner: object) -> Any:
-        """Return `owner.__setattr__`: an assignment under guard, which a method of the script's may take over."""
-        def set_attribute(name: object, value: object, /) -> None:
-            if type(name) is not str:
-                raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
-            self.assign(owner, name, value)
+    def _lookup(self, owner: object, method: str) -> Any:
+        """Return `owner.__getattr__` or `owner.__setattr__`: reading or assignment under guard, by the script's own method if any."""
+        def get(name: object, /) -> Any:
+            return self.read(owner, _text(name))
 
-        return set_attribute
+        def put(name: object, value: object, /) -> None:
+            self.assign(owner, _text(name), value)
+
+        found = get if method == "__getattr__" else put
+        found.__name__ = found.__qualname__ = method
+        return found
 
     def _from_namespace(self, owner: Any, kind: type, name: str, known: set[type] | None) -> Any:
         if name in _CLASS_NAMES or (not public(name) and name != "__version__"):

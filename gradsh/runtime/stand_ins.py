@@ -75,7 +75,8 @@ def _bars(machine: "Machine", kind: type[Progress]) -> dict[str, Any]:
 
 def load_plots(_: "Machine") -> Mapping[str, Any]:
     """Return what `matplotlib.pyplot` offers: figures and axes that keep nothing."""
-    return Everything(dict.fromkeys(_PYPLOT.split(), NOTHING) | {"subplots": subplots})
+    rows = {name: PLOT.ask(name) for name in _ROWS}
+    return Everything(dict.fromkeys(_PYPLOT.split(), PLOT) | rows | {"subplots": subplots}, PLOT)
 
 
 _PYPLOT = (
@@ -88,7 +89,34 @@ _PYPLOT = (
 """The names that `from matplotlib.pyplot import *` binds; any other is answered when it is asked for."""
 
 
-class Axes(Nothing):
+class Plot(Nothing):
+    """A figure, or what is drawn into it; a call gives as many things as matplotlib's call does, where a program unpacks them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.ask(name) if name in _ROWS else super().__getattr__(name)
+
+    def ask(self, name: str) -> Any:
+        """Return the method that gives several things."""
+        count = _ROWS[name]
+        return lambda *args, **_: Axes(count or _curves(args))
+
+
+PLOT = Plot()
+_ROWS = {"plot": 0, "loglog": 0, "semilogx": 0, "semilogy": 0, "errorbar": 3, "hist": 3, "stem": 3, "hist2d": 4}
+"""Name -> how many things its call gives; 0: as many as it draws curves."""
+
+
+def _curves(args: tuple[object, ...]) -> int:
+    """Return how many curves a call of `plot` draws: each has one or two rows of numbers, and perhaps a text."""
+    count = rows = 0
+    for one in args:
+        text = isinstance(one, str)
+        count += not text and rows % 2 == 0
+        rows = 0 if text else rows + 1
+    return max(count, 1)
+
+
+class Axes(Plot):
     """The axes of a figure with several: as many things that keep nothing, to be unpacked, indexed and gone through."""
 
     __script_attributes__ = frozenset({"flat", "flatten", "ravel", "shape", "size"})  # type: ignore[assignment]
@@ -105,7 +133,7 @@ class Axes(Nothing):
         places = key if isinstance(key, tuple) else (key,)
         chosen = [range(length)[place] for length, place in zip(self.shape, places + (slice(None),) * len(self.shape), strict=False)]
         left = [len(one) for one in chosen if isinstance(one, range)]
-        return Axes(*left) if left else NOTHING
+        return Axes(*left) if left else PLOT
 
     def __iter__(self) -> Iterator[Nothing]:
         return (self[place] for place in range(len(self)))
@@ -122,14 +150,18 @@ class Axes(Nothing):
 def subplots(nrows: int = 1, ncols: int = 1, *, squeeze: bool = True, **_: object) -> tuple[Nothing, Nothing]:
     """Return a figure and as many axes as are asked for."""
     shape = [count for count in (nrows, ncols) if count > 1 or not squeeze]
-    return NOTHING, Axes(*shape) if shape else NOTHING
+    return PLOT, Axes(*shape) if shape else PLOT
 
 
 class Everything(dict[str, Any]):
     """The members of a module that answers every name with something that keeps nothing."""
 
+    def __init__(self, members: Mapping[str, Any] | None = None, otherwise: Nothing = NOTHING) -> None:
+        super().__init__(members or {})
+        self._otherwise = otherwise
+
     def __missing__(self, name: str) -> Nothing:
-        return NOTHING
+        return self._otherwise
 
 
 def load_everything(_: "Machine") -> Mapping[str, Any]:

@@ -264,7 +264,8 @@ def test_axes_are_as_many_as_were_asked_for() -> None:
     printed, _, failures, _ = run(
         "import matplotlib.pyplot as plt\nf, axs = plt.subplots(4, 3)\n(a, b, c), *rest = axs\naxs[1, 2].plot([1])\naxs[0][1].axis()\n"
         "print(len(list(zip(axs[0, :], axs[:, 0]))), len(axs.flatten()), len(axs.flat), axs[1:].shape)\n"
-        "f, (a, b) = plt.subplots(1, 2)\nf, ax = plt.subplots()\nax.plot([1])\naxs[4]"
+        "f, (a, b) = plt.subplots(1, 2)\nf, ax = plt.subplots()\nax.plot([1])\n"
+        "line, = plt.plot([1], label='a')\none, two = axs[0, 1].plot([1], [2], 'r', [1], [2])\nn, bins, bars = ax.hist([1])\naxs[4]"
     )
     assert printed == "3 12 12 (3, 3)\n"
     assert [failure.problem.kind for failure in failures] == ["index"]

@@ -91,10 +91,15 @@ class Plain:
     pass
 
 
+class Echo:
+    def __getattr__(self, name):
+        return name + "!"
+
+
 doubling, plain = Doubling(), Plain()
 doubling.__setattr__("a", 2)
 plain.__setattr__("b", 3)
-print(doubling.a, plain.b)
+print(doubling.a, plain.b, Echo().__getattr__("c"), Echo().d, hasattr(plain, "__getattr__"))
 try:
     plain.__setattr__(3, 4)
 except TypeError as error:
