@@ -47,7 +47,7 @@ A.__init_subclass__
 a.__init__.__globals__
 a.__reduce_ex__
 a.__getattribute__
-a.__setattr__
+a.__setattr__("__class__", f)
 a.__init_subclass__
 a.__dir__
 a.__weakref__
