@@ -169,6 +169,9 @@ def vmap(
         raise fail("type", "gradsh's vmap is a loop, whose random numbers would not be PyTorch's", NotImplementedError, way=way)
 
     def wrapper(*args: object, **kwargs: object) -> Any:
+        if randomness not in {"error", "same"}:
+            message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+            raise fail("value", message, RuntimeError)
         dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         size = _batch_size(args, dims)
         picked = [tuple(_picked(arg, dim, row) for arg, dim in zip(args, dims, strict=True)) for row in range(size)]

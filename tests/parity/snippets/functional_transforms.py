@@ -66,3 +66,4 @@ count, state = Count(), {"n": torch.full((), 5.0)}
 print(functional_call(count, state, torch.ones(1)), state, count.n)
 affine = nn.Linear(1, 1)
 print(functional_call(affine, {"weight": torch.ones(1, 1), "bias": None}, torch.ones(1)), affine.bias is None)
+vmap(lambda a: a, randomness='other')(torch.ones(2))
