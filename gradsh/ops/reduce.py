@@ -128,8 +128,9 @@ op(
 
 def _nansum(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     wide = widened(self, dtype)
-    if wide.dtype.kind == "f":
-        wide = np.where(np.isnan(wide), wide.dtype.type(0), wide)
+    missing = np.isnan(wide)
+    if missing.any():
+        wide = np.where(missing, wide.dtype.type(0), wide)
     return sum_over(wide, wrap_dims(dim, self.ndim), keepdim)
 
 
