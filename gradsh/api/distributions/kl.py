@@ -5,9 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.api.distributions.continuous import Exponential, Independent, Normal, Uniform
-from gradsh.api.distributions.discrete import Bernoulli, Categorical
+from gradsh.api.distributions.counts import Binomial, Geometric
+from gradsh.api.distributions.discrete import Bernoulli, Categorical, Poisson
 from gradsh.api.distributions.distribution import abstract, sum_rightmost
+from gradsh.api.distributions.gamma import Beta, Dirichlet, Gamma
 from gradsh.api.distributions.multivariate import MultivariateNormal, divergence
+from gradsh.api.distributions.tails import Cauchy, Gumbel
+from gradsh.api.distributions.transformed import Laplace, LogNormal
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
@@ -47,6 +51,72 @@ def _exponential(p: Any, q: Any) -> Any:
     return -ratio.log() + ratio - 1
 
 
+def _beta(p: Any, q: Any) -> Any:
+    whole_p, whole_q = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
+    over = q.concentration1.lgamma() + q.concentration0.lgamma() + whole_p.lgamma()
+    under = p.concentration1.lgamma() + p.concentration0.lgamma() + whole_q.lgamma()
+    first = (p.concentration1 - q.concentration1) * p.concentration1.digamma()
+    second = (p.concentration0 - q.concentration0) * p.concentration0.digamma()
+    return over - under + first + second + (whole_q - whole_p) * whole_p.digamma()
+
+
+def _gamma(p: Any, q: Any) -> Any:
+    rates = q.concentration * (p.rate / q.rate).log()
+    levels = q.concentration.lgamma() - p.concentration.lgamma()
+    shapes = (p.concentration - q.concentration) * p.concentration.digamma()
+    return rates + levels + shapes + (q.rate - p.rate) * (p.concentration / p.rate)
+
+
+def _dirichlet(p: Any, q: Any) -> Any:
+    whole_p, whole_q = p.concentration.sum(-1), q.concentration.sum(-1)
+    levels = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
+    shapes = p.concentration - q.concentration
+    slopes = p.concentration.digamma() - whole_p.digamma().unsqueeze(-1)
+    return whole_p.lgamma() - whole_q.lgamma() - levels + (shapes * slopes).sum(-1)
+
+
+def _laplace(p: Any, q: Any) -> Any:
+    ratio = p.scale / q.scale
+    distance = (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
+
+
+def _cauchy(p: Any, q: Any) -> Any:
+    both = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
+    return both.log() - (4 * p.scale * q.scale).log()
+
+
+def _gumbel(p: Any, q: Any) -> Any:
+    ratio, there, here = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
+    tail = (there + (1 + ratio).lgamma() - here).exp()
+    return -ratio.log() - there + here + ratio * _EULER + tail - (1 + _EULER)
+
+
+_EULER = 0.57721566490153286060
+"""Euler's constant."""
+
+
+def _poisson(p: Any, q: Any) -> Any:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+def _geometric(p: Any, q: Any) -> Any:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+def _binomial(p: Any, q: Any) -> Any:
+    if (p.total_count < q.total_count).any():
+        message = "KL between Binomials where q.total_count > p.total_count is not implemented"
+        raise fail("value", message, NotImplementedError)
+    found = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
+    found[p.total_count > q.total_count] = math.inf
+    return found
+
+
+def _log_normal(p: Any, q: Any) -> Any:
+    return _normal(p.base_dist, q.base_dist)
+
+
 def _independent(p: Any, q: Any) -> Any:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise abstract()
@@ -55,7 +125,8 @@ def _independent(p: Any, q: Any) -> Any:
 
 _FORMULAS: dict[type, Callable[[Any, Any], Any]] = {
     Normal: _normal, Categorical: _categorical, Bernoulli: _bernoulli, Uniform: _uniform, Exponential: _exponential,
-    Independent: _independent, MultivariateNormal: divergence,
+    Independent: _independent, MultivariateNormal: divergence, Beta: _beta, Gamma: _gamma, Dirichlet: _dirichlet, Laplace: _laplace,
+    Cauchy: _cauchy, Gumbel: _gumbel, Poisson: _poisson, Geometric: _geometric, Binomial: _binomial, LogNormal: _log_normal,
 }
 
 
