@@ -279,7 +279,7 @@ log_sigmoid_backward: Operation = op(
 )
 log_sigmoid_forward = op(
     "log_sigmoid_forward(self)", "LogSigmoidBackward0", "log(sigmoid(x)), with the buffer that its derivative wants.",
-    layout="operands", forward=_log_sigmoid, outputs=("output", "buffer"), returns=1, spaces=(), samples=(sample((2, 3)),),
+    layout="contiguous", forward=_log_sigmoid, outputs=("output", "buffer"), returns=1, spaces=(), samples=(sample((2, 3)),),
     grads={"self": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer)},
 )
 functional("logsigmoid", "input", "log(sigmoid(x)) without underflow.", log_sigmoid_forward)

@@ -96,7 +96,7 @@ def _atan2_gradients(grad: ArrayOrTensor, self: ArrayOrTensor, other: ArrayOrTen
     inverse = masked_fill(reciprocal(squares), squares == 0, 0)
     return (
         grad * other * inverse if needs[0] else None,
-        grad * -self * inverse if needs[1] else None,
+        grad * find("neg")(self) * inverse if needs[1] else None,
     )
 
 

@@ -10,7 +10,7 @@ from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign, of_numpy
-from gradsh.engine.values.overlap import check_apart, check_distinct, reads_what_it_writes, write_in_order
+from gradsh.engine.values.overlap import check_apart, check_distinct, is_same_view, reads_what_it_writes, write_in_order
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.engine.values.size import CPU, Device
 from gradsh.ops.kernels.geometry import array_of, dense_like
@@ -30,6 +30,8 @@ def fresh(array: Array) -> Array:
 
 def converted(array: Array, dtype: NumpyDType) -> Array:
     """Return a copy of another dtype with the same order of memory."""
+    if array.size == 1 and 0 in array.strides:  # an element is dense whatever its steps, and keeps them
+        return np.ndarray(array.shape, dtype, array.astype(dtype).reshape(()), 0, array.strides)
     if array.flags.c_contiguous or 0 not in array.strides:
         return array.astype(dtype)
     copy = dense_like(array, dtype)
@@ -61,6 +63,8 @@ composite(
 def _copy(self: Array, src: Array, non_blocking: bool) -> Array:
     del non_blocking
     array = np.asarray(src)
+    if is_same_view(self, array):
+        return self
     check_distinct(self)
     check_apart(self, (array,))
     shape = broadcast_shapes(self.shape, array.shape)

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.call import run_record
 from gradsh.engine.dispatch.declare import implements, op
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.dispatch.views import check_inplace, is_tracked
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import class_name
@@ -352,6 +354,8 @@ def _copy_to(part: Tensor, value: Tensor) -> None:
     if part.array.shape == value.array.shape:
         copy_(part, value)
     elif value.array.ndim == 0:
+        if current().grad_enabled and is_tracked(part):
+            check_inplace(part)
         check_distinct(part.array)
         find("fill_")(part, value)
     else:

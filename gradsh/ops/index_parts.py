@@ -13,7 +13,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import zeros_of_shape
-from gradsh.ops.kernels.geometry import array_of, beside
+from gradsh.ops.kernels.geometry import array_of, beside, contiguous_layout
 from gradsh.ops.kernels.row_scatter import add_rows
 from gradsh.ops.scalars import times
 from gradsh.ops.scatter import Along, reduce_at, reduce_gradients, write_at
@@ -218,6 +218,20 @@ index_copy = op(
 )
 
 
+def _refuse_restrided(self: Array, place: int, count: int) -> None:
+    """Refuse indices of a dim without extent: PyTorch lays a view of that many steps of 0 over the memory that is not there."""
+    shape, strides, _ = contiguous_layout(self.shape)
+    size = [count if dim == place else extent for dim, extent in enumerate(shape)]
+    step = [0 if dim == place else one for dim, one in enumerate(strides)]
+    if all(size):
+        needed = (1 + sum((extent - 1) * one for extent, one in zip(size, step, strict=True))) * self.itemsize
+        message = (
+            f"setStorage: sizes {size}, strides {step}, storage offset 0, and itemsize {self.itemsize} requiring a storage size of "
+            f"{needed} are out of bounds for storage of size 0"
+        )
+        raise fail("index", message, RuntimeError)
+
+
 def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Array:
     array = np.asarray(value)
     if array.ndim:
@@ -230,6 +244,8 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
     place = wrap_dim(dim, self.ndim)
     out = np.array(self, order="K")
     extent = self.shape[place] if self.ndim else 1
+    if index.size and not extent:
+        _refuse_restrided(self, place, index.size)
     if index.size and (index.min() < -extent or index.max() >= extent):
         bad = next(int(one) for one in index.reshape(-1) if not -extent <= one < extent)
         message = f"index {bad} is out of bounds for dimension {place} with size {extent}"

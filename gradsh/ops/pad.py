@@ -10,6 +10,7 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied, with_gradient
+from gradsh.ops.copy_cast import fresh
 from gradsh.text.fault import fail
 
 # --- constant ---------------------------------------------------------------------------------------------------
@@ -41,6 +42,8 @@ def _constant(self: Array, pad: tuple[int, ...], value: float) -> Array:
             raise fail("shape", "narrow(): length must be non-negative.", RuntimeError)
         source[dim] = slice(max(-before, 0), extent - max(-after, 0))
         target[dim] = slice(max(before, 0), shape[dim] - max(after, 0))
+    if all(n <= 0 for n in pad):
+        return fresh(self[tuple(source)])
     result = np.full(shape, value, self.dtype)
     if self.dtype.kind == "b":
         result = np.full(shape, bool(value), self.dtype)

@@ -10,6 +10,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
+from gradsh.ops.copy_cast import fresh
 from gradsh.ops.shape import reshape
 from gradsh.ops.slicing import diagonal, diagonal_array, diagonal_axes, diagonal_backward
 from gradsh.text.fault import fail
@@ -18,7 +19,8 @@ from gradsh.text.fault import fail
 
 
 def _flip(self: Array, dims: tuple[int, ...]) -> Array:
-    return np.array(np.flip(self, wrap_dims(dims, self.ndim) if dims else ()), order="C") if self.ndim else np.array(self)
+    turned = wrap_dims(dims, self.ndim) if dims else ()
+    return fresh(self) if self.size == 1 else np.array(np.flip(self, turned), order="C")
 
 
 flip: Operation = op(

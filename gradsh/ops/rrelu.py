@@ -56,7 +56,7 @@ rrelu_with_noise_backward: Operation = op(
 )
 _rrelu = op(
     "rrelu_with_noise(self, noise, lower: number, upper: number, training: bool)", "RreluWithNoiseBackward0",
-    "x above 0, a slope times x below.", layout="operands", forward=_forward, spaces=(),
+    "x above 0, a slope times x below.", layout="contiguous", forward=_forward, spaces=(),
     grads={
         "self": lambda grad, self, noise, lower, upper, training: rrelu_with_noise_backward(
             grad, self, noise, lower, upper, training, False

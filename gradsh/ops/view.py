@@ -106,9 +106,13 @@ def expand_array(self: Array, size: tuple[int, ...]) -> Array:
         raise fail("shape", message, RuntimeError, shapes=(self.shape, size))
     if not self.ndim and any(wanted < 0 for wanted in size):
         raise fail("shape", "numel: integer multiplication overflow", RuntimeError, shapes=(self.shape, size))
-    shape, strides = [], []
+    shape: list[int] = []
+    strides: list[int] = []
     for dim in range(len(size) - 1, -1, -1):
-        extent, step = (self.shape[dim - lead], self.strides[dim - lead]) if dim >= lead else (1, 0)
+        if dim >= lead:
+            extent, step = self.shape[dim - lead], self.strides[dim - lead]
+        else:
+            extent, step = 1, shape[-1] * strides[-1] if strides and self.ndim else 0
         wanted = size[dim]
         if wanted == -1:
             if dim < lead:

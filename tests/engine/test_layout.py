@@ -85,6 +85,35 @@ def test_sums_of_broadcast_gradients_are_row_major():
     assert torch.autograd.grad(wide.requires_grad_().split(1, 1), wide, [laid((2, 1, 4), (2, 1, 0))] * 3)[0].is_contiguous()
 
 
+def test_one_element_is_taken_over_unless_it_stands_for_more():
+    def version(function):
+        leaf = torch.ones(1, requires_grad=True)
+        function(leaf).backward()
+        return leaf.grad._version
+
+    assert version(lambda one: one.squeeze()) == 0
+    assert version(lambda one: (one * 2).sum()) == 0
+    assert version(lambda one: one.sum()) == 1  # a number that is repeated once
+    assert version(lambda one: one.flip(0).sum()) == 1
+    assert version(lambda one: F.pad(one, (1, 1)).sum()) == 1
+    assert torch.ones(3).expand(2, 1, 3).stride() == (0, 3, 1)
+    assert torch.ones(()).expand(1, 1).stride() == (0, 0)
+
+
+def test_writes_over_what_they_read():
+    x = torch.ones(()).expand(3, 3)
+    x.copy_(x.expand_as(x))  # the very same elements: nothing to copy
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x.copy_(x.clone())
+    y = torch.ones(3, 3)
+    y.t().addmm_(y, y)  # products of matrices look at no memory
+    with pytest.raises(RuntimeError, match=r"setStorage: sizes \[1, 3\], strides \[0, 1\].*a storage size of 12"):
+        torch.zeros(0, 3).index_fill(0, torch.tensor([0]), 2)
+    view = torch.rand(3, requires_grad=True).expand(2, 3)
+    with pytest.raises(RuntimeError, match="view of a leaf Variable"):
+        view[...] = 1.5
+
+
 def test_the_order_of_dims():
     wide = np.zeros((2, 3, 4))
     assert order_of((2, 3, 4), [wide]) == (0, 1, 2)

@@ -245,6 +245,11 @@ class Walk:
                 sizes = answer(lambda: getattr(theirs, name.replace("_sym_strides", "_sym_sizes")))
                 if not isinstance(sizes, str) and len(sizes) == len(got) == len(expected):
                     got, expected = ([step for step, extent in zip(steps, sizes, strict=True) if extent > 1] for steps in (got, expected))
+            if theirs.name() == "SortBackward0" and name == "_saved_indices" and isinstance(expected, pytorch.Tensor):
+                # which of equal keys comes first depends on the width of the processor's vectors
+                dim = theirs._saved_dim if theirs._saved_dim < expected.ndim else -1
+                same_array(f"{path}.{name} sorted", np.sort(np.atleast_1d(got.array), dim), np.sort(np.atleast_1d(numbers(expected)), dim))
+                continue
             self.saved_value(f"{path}.{name}", got, expected)
         extra = {f"_saved_{name}" for name in behind(mine).saved_names()} - set(names)
         held = [name for name in sorted(extra) if names != ["saved_tensors"] and answer(lambda: getattr(mine, name)) is not None]

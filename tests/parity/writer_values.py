@@ -131,8 +131,17 @@ def write(w: Any) -> None:
     """Write in place."""
     x = w.floating(None if w.chance(0.15) else lambda t: not (t.is_leaf and t.requires_grad))
     text = fill(w, w.rng.choice(WRITES), x)
-    if text is not None:
+    if text is not None and not _reads_what_it_writes(w, text):
         w.do(f"with torch.no_grad():\n    {text}" if w.chance(0.15) else text)
+
+
+def _reads_what_it_writes(w: Any, text: str) -> bool:
+    """Whether a product of matrices would be written over its own factors: what that gives depends on the processor's BLAS."""
+    target, _, rest = text.partition(".addmm_(")
+    if not rest:
+        return False
+    storages = {w.value(name).untyped_storage().data_ptr() for name in (target, rest.partition(",")[0])}
+    return len(storages) == 1
 
 
 def question(w: Any) -> None:

@@ -313,8 +313,8 @@ def _lies(grad: Array, strides: tuple[int, ...], item: int) -> bool:
     """Whether a gradient has these strides (of elements of so many bytes), where they mean anything."""
     if not grad.size:  # numpy's strides of what has no elements mean nothing: was it expanded?
         return grad.base is None or (type(grad.base) is np.ndarray and not grad.base.size)
-    if grad.size == 1 and grad.ndim and type(grad.base) is np.ndarray and not grad.base.ndim:
-        return False  # a 0-d gradient that was expanded, whatever numpy says of its steps
+    if grad.size == 1 and 0 in grad.strides:
+        return False  # a 0-d gradient that was expanded
     if grad.strides == strides and grad.itemsize == item:
         return True
     return all(

@@ -18,8 +18,8 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.schema.signature import ArrayAmongTensors
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
-from gradsh.engine.values.layout import laid
-from gradsh.engine.values.overlap import check_apart, check_distinct
+from gradsh.engine.values.layout import laid, order_of
+from gradsh.engine.values.overlap import check_apart, check_distinct, overlaps
 from gradsh.engine.values.shape import broadcast_shapes, expandable
 from gradsh.text.fault import fail, fault_of
 
@@ -333,7 +333,8 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     if not record.writes:
         if record.name not in _LENIENT:
             check_distinct(target.array)
-        check_apart(target.array, arrays[1:])
+        if record.dtypes != "same":  # products of matrices look at no memory
+            check_apart(target.array, arrays[1:])
     if ambient.saved_hooks:
         announce_write(target)
     outputs = _recalled(record, values)
@@ -358,7 +359,7 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
         changed = first != target.array
         target.array[changed] = first[changed]
     elif not record.writes:
-        target.array[...] = first
+        _write(record, arrays, target.array, first)
     target.counter.bump(ambient.location())
     if node is not None:
         rebase(target, node)
@@ -370,6 +371,19 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
         finish()
         _told(record, values, outputs, target)
     return target
+
+
+def _write(record: Overload, arrays: list[Any], target: Array, result: Array) -> None:
+    """Write a result; where elements share memory, PyTorch works row by row, each of which reads what those before it wrote."""
+    if arrays[0] is not target or not record.is_elementwise or not overlaps(target):
+        target[...] = result
+        return
+    order = order_of(target.shape, [target])
+    wide = [np.broadcast_to(one, target.shape).transpose(order) if isinstance(one, np.ndarray) else one for one in arrays]
+    rows = target.transpose(order)
+    for index in np.ndindex(rows.shape[:-1]):
+        row = record.forward(*(one[index] if isinstance(one, np.ndarray) else one for one in wide))
+        rows[index] = row[0] if type(row) is tuple else row
 
 
 def _run_geometry(record: Overload, values: list[Any]) -> Tensor:

@@ -60,6 +60,27 @@ def write_in_order(target: Array, places: Array, source: Array) -> None:
         target.flat[places[index]] = given[index]
 
 
+def overlaps(array: Array) -> bool:
+    """Whether two places may be one element: steps too small to keep them apart."""
+    if array.flags.forc:
+        return False
+    reach = 0
+    for step, extent in sorted(zip(array.strides, array.shape, strict=True)):
+        if extent > 1:
+            if step <= reach:
+                return True
+            reach += step * (extent - 1)
+    return False
+
+
+def is_same_view(target: Array, source: Array) -> bool:
+    """Whether two arrays are the very same elements in the same places: there is nothing to copy."""
+    return bool(
+        target.dtype == source.dtype and target.shape == source.shape and target.strides == source.strides
+        and target.__array_interface__["data"][0] == source.__array_interface__["data"][0] and np.may_share_memory(target, source)
+    )
+
+
 def _shared() -> Exception:
     message = (
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "

@@ -70,7 +70,7 @@ def view_strides(shape: Shape, strides: Shape, wanted: Shape, itemsize: int) -> 
         else:
             blocks.append([extent, step])
     found = [0] * len(wanted)
-    left, step = blocks.pop() if blocks else (1, itemsize)
+    left, step = blocks.pop() if blocks else (1, strides[-1] if strides else itemsize)
     for dim in range(len(wanted) - 1, -1, -1):
         extent = wanted[dim]
         if extent != 1 and left == 1:
