@@ -1,5 +1,6 @@
 """Losses of classes: the negative log likelihood and cross entropy."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,8 @@ def _images(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore_i
             f"{len(target.shape)}"
         )
         raise fail("shape", message, RuntimeError)
+    if weight is not None and math.prod(weight.shape) != input.shape[1]:
+        raise fail("shape", "weight tensor should be defined either for all or no classes", RuntimeError)
     if (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         message = f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
         raise fail("shape", message, RuntimeError)
@@ -187,8 +190,7 @@ def _any_dims(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore
     else:
         input = view(input, (rows, classes, 0, 0))
         target = view(target, (rows, 0, 0))
-    no_gradient(weight, "weight", "nll_loss2d_forward")
-    loss = nll_loss2d_forward(input, target, weight, reduction, ignore_index)
+    loss = _images(input, target, weight, reduction, ignore_index)
     return view(loss, out) if reduction == NONE else loss
 
 

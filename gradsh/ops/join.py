@@ -19,13 +19,16 @@ from gradsh.text.fault import fail
 # --- joining ----------------------------------------------------------------------------------------------------
 
 
-def _check_cat(arrays: Sequence[Array], dim: int) -> None:
-    start = next((place for place, one in enumerate(arrays) if one.shape != (0,)), 0)
-    first = arrays[start]
+def _checked_dim(arrays: Sequence[Array], dim: int) -> int:
+    """Return the dimension to join along, of the first array that counts, counted from the front; refuses arrays that do not fit."""
     for place, one in enumerate(arrays):
         if one.ndim == 0:
             message = f"zero-dimensional tensor (at position {place}) cannot be concatenated"
             raise fail("shape", message, RuntimeError)
+    start = next((place for place, one in enumerate(arrays) if one.shape != (0,)), 0)
+    first = arrays[start]
+    dim = wrap_dim(dim, first.ndim)
+    for place, one in enumerate(arrays):
         if one.shape == (0,):
             continue
         if one.ndim != first.ndim:
@@ -38,16 +41,14 @@ def _check_cat(arrays: Sequence[Array], dim: int) -> None:
                     f"size {one.shape[axis]} for tensor number {place} in the list."
                 )
                 raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(start, place), along=dim)
+    return dim
 
 
 def _cat(tensors: Sequence[Array], dim: int) -> Array:
     if not tensors:
         raise fail("value", "torch.cat(): expected a non-empty list of Tensors", ValueError)
-    ndim = max(one.ndim for one in tensors)
-    place = wrap_dim(dim, ndim)
-    _check_cat(tensors, place)
-    real = [one for one in tensors if one.shape != (0,)] or [tensors[0]]
-    return np.concatenate(real, axis=wrap_dim(dim, real[0].ndim))
+    place = _checked_dim(tensors, dim)
+    return np.concatenate([one for one in tensors if one.shape != (0,)] or [tensors[0]], axis=place)
 
 
 def _cat_backward(grad: ArrayOrTensor, tensors_sizes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:

@@ -160,8 +160,9 @@ expand = op(
 
 
 def _squeezed(self: Array, dims: Sequence[int]) -> Array:
-    return self.reshape(tuple(n for dim, n in enumerate(self.shape) if n != 1 or dim not in dims)) \
-        if self.flags.c_contiguous else _without(self, [dim for dim in dims if self.shape[dim] == 1])
+    if self.size > 1 and self.flags.c_contiguous:  # of one element, numpy makes up new steps
+        return self.reshape(tuple(n for dim, n in enumerate(self.shape) if n != 1 or dim not in dims))
+    return _without(self, [dim for dim in dims if self.shape[dim] == 1])
 
 
 def _without(self: Array, dims: Sequence[int]) -> Array:

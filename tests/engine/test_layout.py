@@ -94,6 +94,7 @@ def test_one_element_is_taken_over_unless_it_stands_for_more():
     assert version(lambda one: one.squeeze()) == 0
     assert version(lambda one: (one * 2).sum()) == 0
     assert version(lambda one: one.sum()) == 1  # a number that is repeated once
+    assert version(lambda one: one[..., None].sum()) == 1
     assert version(lambda one: one.flip(0).sum()) == 1
     assert version(lambda one: F.pad(one, (1, 1)).sum()) == 1
     assert torch.ones(3).expand(2, 1, 3).stride() == (0, 3, 1)
