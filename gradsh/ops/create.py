@@ -37,7 +37,8 @@ def allocate(shape: tuple[int, ...], dtype: NumpyDType, fill: int = 0) -> Array:
         raise fail("value", message, RuntimeError)
     check_bytes(math.prod(shape) * np.dtype(dtype).itemsize)
     try:
-        return np.zeros(shape, dtype) if fill == 0 else np.full(shape, fill, dtype)
+        is_zero = fill == 0 and math.copysign(1, fill) > 0  # -0.0 is filled in
+        return np.zeros(shape, dtype) if is_zero else np.full(shape, fill, dtype)
     except (MemoryError, ValueError):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         message = f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."

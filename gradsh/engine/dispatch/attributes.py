@@ -100,7 +100,7 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     fresh.own_counter.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
     fresh.grad_fn_ref = None
     fresh.meta = None
-    fresh.needs_grad = tensor.needs_grad
+    fresh.needs_grad = tensor.requires_grad  # that of a leaf's view in inference mode is its base's
     plain = type(tensor) is Tensor  # the copy of a Parameter has no gradient, as in PyTorch
     if plain and tensor.meta is not None and tensor.meta.grad is not None:
         autograd_meta(fresh).grad = deep_copy(tensor.meta.grad, memo)

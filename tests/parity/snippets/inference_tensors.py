@@ -50,6 +50,10 @@ def ff(a): return a * 2
 print(ff(x).is_inference())
 with torch.inference_mode(False):
     print(torch.is_inference_mode_enabled())
+leaf = torch.ones(3, requires_grad=True)
+with torch.inference_mode():
+    views = leaf[1:], leaf.unsqueeze(0), leaf.detach()
+print([copy.deepcopy(view).requires_grad for view in views])
 l = torch.nn.Linear(3, 2)
 with torch.inference_mode():
     o = l(n)

@@ -10,3 +10,5 @@ for align in (False, True):
     image = torch.rand(1, 1, 7, 12, generator=torch.Generator().manual_seed(3))
     out = F.grid_sample(image, grid, align_corners=align)
     print((out * out).sum().item())
+for zeros in (torch.full((2,), -0.0), torch.full((), -0.0, dtype=torch.float64), torch.ones(2).new_full((1,), -0.0)):
+    print(zeros, torch.atan2(torch.zeros_like(zeros), zeros))
