@@ -22,7 +22,7 @@ from gradsh.text.fault import fail
 
 def _view(self: Array, size: tuple[int, ...]) -> Array:
     shape = resolve_size(size, self.size, self.shape)
-    if self.flags.c_contiguous:
+    if self.size > 1 and self.flags.c_contiguous:  # of one element, numpy makes up new steps
         return self.reshape(shape)
     strides = view_strides(self.shape, self.strides, shape, self.itemsize)
     if strides is None:
@@ -160,7 +160,7 @@ expand = op(
 
 
 def _squeezed(self: Array, dims: Sequence[int]) -> Array:
-    if self.size > 1 and self.flags.c_contiguous:  # of one element, numpy makes up new steps
+    if self.size > 1 and self.flags.c_contiguous:
         return self.reshape(tuple(n for dim, n in enumerate(self.shape) if n != 1 or dim not in dims))
     return _without(self, [dim for dim in dims if self.shape[dim] == 1])
 

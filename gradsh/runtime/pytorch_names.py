@@ -23,7 +23,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "is_distributed is_vulkan_available istft jit kaiser_window kl_div library lobpcg lstm lstm_cell lu "
             "lu_solve lu_unpack margin_ranking_loss masked matrix_rank mtia multiprocessing nested norm_except_dim "
             "nuclear_norm ormqr overrides package pca_lowrank poisson_nll_loss polar quantization quasirandom "
-            "return_types saddmm segment_reduce serialization set_flush_denormal set_warn_always signal slice_inverse smm sparse "
+            "return_types saddmm segment_reduce set_flush_denormal set_warn_always signal slice_inverse smm sparse "
             "sparse_compressed_tensor stft storage svd_lowrank to_dlpack triplet_margin_loss "
             "view_as_complex view_as_real while_loop xpu"
         ),
@@ -60,7 +60,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "backcompat bundled_inputs collect_env cpp_extension deterministic dlpack flop_counter hooks mkldnn "
             "mobile_optimizer model_zoo swap_tensors throughput_benchmark weak"
         ),
-        "torch.utils.data": "ChainDataset DistributedSampler IterDataPipe MapDataPipe StackDataset default_convert",
+        "torch.utils.data": "DistributedSampler IterDataPipe MapDataPipe StackDataset default_convert",
         "torch.cuda": (
             "CUDAGraph Event ExternalStream Stream StreamContext caching_allocator_alloc current_blas_handle default_stream device "
             "device_of get_arch_list graph init initial_seed list_gpu_processes make_graphed_callables memory memory_snapshot nvtx "
