@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from gradsh.golden.documents import fences
+from gradsh.process.limits import UNBOUNDED
+from gradsh.run.script import RunOptions
 from tests.golden.conftest import Golden, script
 
 PAGE = """# A page
@@ -108,4 +110,5 @@ def test_an_unreadable_document_is_told(golden: Golden) -> None:
     Path("a.md").write_bytes(b"\xff")
     assert golden("a.md")[1].startswith("a.md: cannot be read: line 1 is not UTF-8")
     Path("b.md").write_text("```grad\ngrad> while True: pass\n```\n")
-    assert golden("b.md", "a.md")[0] == 1
+    brief = RunOptions(limits=UNBOUNDED._replace(timeout=0.5))
+    assert golden("b.md", "a.md", run=brief)[0] == 1
