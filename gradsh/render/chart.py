@@ -2,13 +2,12 @@
 
 from itertools import pairwise
 
-from gradsh.render.style import Style
+from gradsh.render.style import FONT, Style
 from gradsh.render.wrap import wrap
 from gradsh.view.shapes import Chart
 
 _WIDTH = 60
 _BARS = "▁▂▃▄▅▆▇█"
-_FONT = 'font-family="monospace" font-size="11"'
 
 
 def draw(chart: Chart, style: Style) -> list[str]:
@@ -44,7 +43,7 @@ def svg(chart: Chart) -> str:
     top = max((value for _, value in chart.points), default=0) or 1
     step = (width - left - 20) / max(1, len(chart.points))
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_FONT}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {FONT}>',
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         f'<text x="{left}" y="18">{chart.title}</text>',
     ]

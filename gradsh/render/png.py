@@ -2,6 +2,7 @@
 
 import re
 
+from gradsh.render.style import FONT
 from gradsh.text.fault import fail
 
 _SCALE = 2
@@ -33,5 +34,5 @@ def png(svg: str) -> bytes:
 def _draws_nothing(svg_to_bytes: object) -> bool:
     """Whether no letter is drawn: without any font, text would be left out without a word."""
     assert callable(svg_to_bytes)
-    letter = _LETTER.format('<text y="15" font-family="monospace">M</text>')
+    letter = _LETTER.format(f'<text y="15" {FONT}>M</text>')
     return bool(svg_to_bytes(svg_string=letter) == svg_to_bytes(svg_string=_LETTER.format("")))

@@ -11,6 +11,8 @@ COLOURS = {
     "pinned": "\x1b[36m", "dim": "\x1b[2m", "bold": "\x1b[1m", "added": "\x1b[32m", "removed": "\x1b[31m",
     "added word": "\x1b[7;32m", "removed word": "\x1b[7;31m",
 }
+FONT = 'font-family="DejaVu Sans Mono, Menlo, Consolas, Liberation Mono, Noto Sans Mono, Courier New, monospace" font-size="11"'
+"""The font of pictures, by name: a machine may have no font for the word monospace."""
 RESET = "\x1b[0m"
 LINKING = frozenset({
     "iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "xterm-kitty", "xterm-ghostty", "alacritty", "foot", "foot-extra",

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from gradsh.render.layers import Points
 from gradsh.render.layout import LINE, MARGIN, PAD, Box, EdgePath, FrameBox, Layout, lay_out
+from gradsh.render.style import FONT
 from gradsh.view.shapes import Dag
 
 COLOURS = {
@@ -20,7 +21,6 @@ BORDERS = {"freed": ' stroke-dasharray="5 3"', "modified": ' stroke-width="3"', 
 """By state, what its border has beside its colour; one that is pinned has two."""
 FRAME_FILLS = ("#f7f7fa", "#eeeef4")
 _EDGE = "#888888"
-_FONT = 'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="11"'
 _HEAD = f'<path d="M0,0 L8,4 L0,8 z" fill="{_EDGE}"/></marker>'
 _ARROW = f'<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">{_HEAD}</defs>'
 
@@ -30,7 +30,7 @@ def svg(dag: Dag) -> str:
     layout = lay_out(dag)
     width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" {_FONT}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" {FONT}>',
         _ARROW,
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         *map(_frame, layout.frames),
