@@ -12,6 +12,7 @@ from typing import Any
 
 from gradsh.api.function import Function
 from gradsh.api.saved import saved_tensors_hooks
+from gradsh.api.selective import Logging
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.autograd.backward import backward
 from gradsh.engine.graph.node import Node
@@ -238,8 +239,6 @@ def _contexts(debug: Any, context_fn: Any) -> tuple[Any, Any, Any]:
         return (*((nullcontext(), nullcontext()) if context_fn is None else context_fn()), None)
     if context_fn is not None:
         raise fail("value", "debug=True is incompatible with non-default context_fn", ValueError)
-    from gradsh.api.selective import Logging
-
     logs: tuple[list[str], list[str]] = ([], [])
     return Logging(logs[0]), Logging(logs[1]), logs
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.api.function_context import BackwardCFunction
 from gradsh.api.function_jvp import Pushing
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
@@ -171,8 +172,6 @@ class _ClassOfNodes:
 
 def class_of_nodes(function: type) -> type:
     """Return the class of what stands for the nodes of a function."""
-    from gradsh.api.function_context import BackwardCFunction
-
     return titled(BackwardCFunction, function.__name__ + "Backward", "torch.autograd.function")
 
 

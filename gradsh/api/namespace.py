@@ -6,7 +6,9 @@ An entry is a value, or a `Lazy` that imports it when it is first asked for: not
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
+from gradsh.api.homes import settle
 from gradsh.engine.ambient import current
+from gradsh.engine.registry import lookup, operations
 from gradsh.text.fault import fail
 
 
@@ -36,8 +38,6 @@ def lazy(module: str, name: str) -> Lazy:
 
         found = getattr(importlib.import_module(module), name)
         if isinstance(found, type):
-            from gradsh.api.homes import settle
-
             settle(found)
         return found
 
@@ -79,8 +79,6 @@ class Namespace:
 
     def _operation(self, name: str) -> Any:
         if self._space:
-            from gradsh.engine.registry import lookup
-
             found = lookup(name, self._space, thorough=True)
             if found is not None:
                 self._table[name] = found
@@ -94,8 +92,6 @@ class Namespace:
 
     def _operations(self) -> Iterator[str]:
         if self._space:
-            from gradsh.engine.registry import lookup, operations
-
             for each in operations():
                 name = each.removeprefix(self._space + "_")
                 if lookup(name, self._space) is not None and not name.startswith("_"):
@@ -106,8 +102,6 @@ class Namespace:
             return True
         if not self._space or not isinstance(name, str):
             return False
-        from gradsh.engine.registry import lookup
-
         return lookup(name, self._space) is not None
 
     def __getattr__(self, name: str) -> Any:

@@ -5,8 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from gradsh.process import landlock, seccomp
 from gradsh.process.blas_threads import hold
 from gradsh.process.limits import FOR_TESTS, LIMITS, LONGEST, UNBOUNDED, bytes_of
+from gradsh.render.style import Style, choose_colour, style_for
+from gradsh.text.script_options import seed_of
+from gradsh.version import PYTORCH_VERSION, __version__
+from gradsh.view.shapes import Column, Row, Table
 
 if TYPE_CHECKING:
     from gradsh.cli.manual import Flag, Sub
@@ -26,8 +31,6 @@ Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, n
 
 
 def _colour(when: str) -> str:
-    from gradsh.render.style import choose_colour
-
     choose_colour(when)
     return when
 
@@ -83,14 +86,11 @@ def _top(
 ) -> None:
     if show_completion or man:
         from gradsh.cli import manual
-        from gradsh.version import __version__ as number
 
-        told = manual.SHELLS[show_completion](described()) if show_completion else manual.man(described(), number)
+        told = manual.SHELLS[show_completion](described()) if show_completion else manual.man(described(), __version__)
         typer.echo(told, nl=False)
         raise typer.Exit
     if version:
-        from gradsh.version import PYTORCH_VERSION, __version__
-
         typer.echo(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})")
         if verbose:
             typer.echo(_walls())
@@ -101,11 +101,8 @@ def _walls() -> str:
     """What the sandbox's walls hold on this system, as a table."""
     import os
 
-    from gradsh.process import landlock, seccomp
     from gradsh.process.sandbox_trials import tried
-    from gradsh.render.style import Style
     from gradsh.render.table import draw
-    from gradsh.view.shapes import Column, Row, Table
 
     system = os.uname()
     found = f"Landlock: {f'ABI {landlock.abi()}' if landlock.abi() else 'none'}; seccomp: {'yes' if seccomp.available() else 'none'}"
@@ -329,7 +326,6 @@ def explain(
 ) -> None:
     """Show what a kind of error means, with an example and the fixes."""
     from gradsh.commands.explain import Report, lookup, view
-    from gradsh.render.style import style_for
     from gradsh.render.text import lines_of
 
     try:
@@ -426,8 +422,6 @@ def _report(path: str | None, command: str) -> "ReportFile | None":
 
 
 def _seed(text: str) -> int | None:
-    from gradsh.text.script_options import seed_of
-
     if text == "random":
         return None
     try:

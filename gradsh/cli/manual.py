@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gradsh.commands import USAGE, find
+
 
 class Flag(NamedTuple):
     """An option: its spellings, what it means, what its value is (empty: it takes none), the words it chooses from."""
@@ -109,7 +111,6 @@ SHELLS: dict[str, Callable[[tuple[Sub, ...]], str]] = {"bash": bash, "zsh": zsh,
 
 def man(subs: tuple[Sub, ...], version: str) -> str:
     """Return the man page (section 1): the command line, the shell's commands, the kinds of errors, exit status, files."""
-    from gradsh.commands import USAGE, find
     from gradsh.text.kinds import KINDS
 
     edition = f"gradsh {version}".strip()

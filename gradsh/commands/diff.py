@@ -2,14 +2,20 @@
 
 from collections import Counter
 
+from gradsh.commands import GRAMMARS
 from gradsh.commands.record import Word, command
+from gradsh.commands.undo import steps
 from gradsh.commands.words import count, listed
+from gradsh.compiler.scopes import bound_names
 from gradsh.contracts.state import Entry, State
 from gradsh.engine.graph.node import LAST, Node
 from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.language.parser import parse
 from gradsh.probe.changes import Changes, changes
 from gradsh.probe.compare_graphs import GraphDiff, compare_graphs
 from gradsh.text.fault import fail
+from gradsh.text.problem import ProblemError
+from gradsh.text.span import Source
 from gradsh.view.shapes import Column, Lines, Row, Table, View
 
 _LOOKS = frozenset({
@@ -61,8 +67,6 @@ def _moment(state: State, word: str) -> int | None:
     """Return how many statements of the history lie before a moment; None for a word that names none."""
     if word.isdigit():
         return next((i + 1 for i in reversed(range(len(state.history))) if int(state.history[i].line) == int(word)), None)
-    from gradsh.commands.undo import steps
-
     marks: dict[str, int] = state.extras.get("mark", {})
     if word not in marks:
         return None
@@ -98,12 +102,6 @@ def _counts(entry: Entry) -> bool:
 
 def _names(text: str) -> list[str]:
     """Return the names that a statement binds or deletes."""
-    from gradsh.commands import GRAMMARS
-    from gradsh.compiler.scopes import bound_names
-    from gradsh.language.parser import parse
-    from gradsh.text.problem import ProblemError
-    from gradsh.text.span import Source
-
     try:
         body = parse(Source("", text), GRAMMARS, frozenset()).body
     except ProblemError:

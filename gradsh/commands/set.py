@@ -6,6 +6,8 @@ from gradsh.commands.record import Text, Word, command
 from gradsh.contracts.settings import ON_OFF, SETTINGS
 from gradsh.contracts.state import State
 from gradsh.engine.ambient import current
+from gradsh.probe.accounts import take_account
+from gradsh.probe.meter import Meter
 from gradsh.process.limits import LIMITS
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Column, Row, Table, View
@@ -83,8 +85,6 @@ def _change(state: State, key: str, word: str) -> None:
     if key == "cuda":
         current().flags["cuda"] = word
     if key == "account" and state.meter is None:
-        from gradsh.probe.meter import Meter
-
         state.meter = Meter()
 
 
@@ -105,8 +105,6 @@ def _shown(state: State, key: str) -> SettingRow:
 
 
 def _reclaimable(state: State) -> int:
-    from gradsh.probe.accounts import take_account
-
     return take_account(state.names_in_reach()).graph
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradsh.diagnosis.cause import Cause
+from gradsh.diagnosis.code import Code, freezing
 from gradsh.diagnosis.provenance import Origin, is_tensor
 from gradsh.engine.graph.node import behind
 from gradsh.engine.graph.tensor import node_of
@@ -112,7 +113,6 @@ def _once(case: "Case", role: str) -> None:
 
 
 def _no_grad(case: "Case") -> None:
-    from gradsh.diagnosis.code import Code, freezing
     from gradsh.diagnosis.history import History
 
     operands = _operands(case)

@@ -21,6 +21,7 @@ from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.fixes_version import written_path
 from gradsh.diagnosis.out_of_place import anew, under_local_name
+from gradsh.engine.graph.tensor import Parameter
 from gradsh.language import tree
 
 
@@ -58,8 +59,6 @@ def _listed_again(finder: Finder, site: Site) -> None:
 
 def _is_update(finder: Finder, site: Site) -> bool:
     """Whether a write looks like an update or an initialisation of what learns, not like part of a forward."""
-    from gradsh.engine.graph.tensor import Parameter
-
     if ".grad" in site.text or isinstance(finder.cause.tensor, Parameter) or re.search(
         r"\.(fill|zero|uniform|normal|copy|clamp)_\(", site.text
     ):

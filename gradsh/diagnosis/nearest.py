@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gradsh.api.torch import NAMESPACES
+
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
@@ -39,8 +41,6 @@ def _plain(name: str) -> str:
 
 def elsewhere(name: str, besides: str = "") -> list[str]:
     """Return where else in PyTorch's namespaces exactly this name exists, in full."""
-    from gradsh.api.torch import NAMESPACES
-
     return [
         f"{path}.{name}" for path in _ELSEWHERE if path != besides and path in NAMESPACES and name in NAMESPACES[path]
     ]
@@ -48,8 +48,6 @@ def elsewhere(name: str, besides: str = "") -> list[str]:
 
 def similar_elsewhere(name: str) -> list[str]:
     """Return full names in PyTorch's namespaces that differ from `name` only in case or underscores."""
-    from gradsh.api.torch import NAMESPACES
-
     return [
         f"{path}.{one}" for path in _ELSEWHERE[:4] if path in NAMESPACES
         for one in NAMESPACES[path].names() if _plain(one) == _plain(name)

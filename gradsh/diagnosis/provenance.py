@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradsh.compiler.scopes import bound_by, children, own_expressions, statements_of
+from gradsh.diagnosis.trace import Step
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.language.node import Node, expr, stmt
 from gradsh.probe.modules import is_module, parameters_of
@@ -31,8 +33,6 @@ class Frame(NamedTuple):
 
 def frame_of(unit: "Unit", local: dict[str, Any] | None) -> Frame:
     """Return the frame of a top-level statement that is running, for questions outside of any failure."""
-    from gradsh.diagnosis.trace import Step
-
     return Frame(Step(unit.stmt.span, unit.stmt.span, unit.source, "<module>", unit.code, 0), local)
 
 
@@ -176,8 +176,6 @@ def creates(value: Node) -> bool:
 
 def is_tensor(value: object) -> bool:
     """Tell whether a value is a tensor."""
-    from gradsh.engine.graph.tensor import Tensor
-
     return isinstance(value, Tensor)
 
 

@@ -10,10 +10,13 @@ from gradsh.golden.compare import Tolerance, agree
 from gradsh.golden.condition import excuse
 from gradsh.golden.redact import with_own
 from gradsh.language.parser import MAX_TEXT
+from gradsh.render.diagnostic import draw
 from gradsh.render.style import Style
+from gradsh.render.text import event_text
 from gradsh.run.read import Script
 from gradsh.run.script import RunOptions, collect_again, end_stuck, module_reader
 from gradsh.run.sinks import write_result
+from gradsh.session.session import Session
 from gradsh.text.expectations import Block, Expected, scan
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.script_options import Excuse, options_of
@@ -78,8 +81,6 @@ class ScriptRecorder:
     """An emit that keeps the text of each top-level statement apart."""
 
     def __init__(self) -> None:
-        from gradsh.render.text import event_text
-
         self.ran: list[CheckedRun] = []
         self.loose: tuple[str, ...] = ()
         self.line = 1
@@ -174,8 +175,6 @@ def play(script: Script, options: RunOptions) -> Played:
 
 def fresh_session(script: Script, options: RunOptions) -> "Session":
     """Return a session for a script that is tested."""
-    from gradsh.session.session import Session
-
     session = Session(options.seed, limits=options.limits)
     session.machine.read_module = module_reader(script)
     if options.owns_process:
@@ -231,8 +230,6 @@ def _misfit(script: Script, source: Source) -> tuple[Mismatch | None, Excuse | N
 
 
 def _unusable(problem: Problem, source: Source) -> Mismatch:
-    from gradsh.render.diagnostic import draw
-
     line = problem.labels[0].span.line if problem.labels else 1
     return Mismatch(line, "script", problem.message, actual=tuple(draw(problem, source, PLAIN)))
 

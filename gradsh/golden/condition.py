@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from gradsh.text.script_options import Excuse, ScriptOptions
+from gradsh.version import __version__
 
 WORD = re.compile(r"\s*([()]|[^\s()<>=!]+(?:\s*[<>=!]=?\s*[^\s()<>=!]+)?)")
 COMPARISON = re.compile(r"(\w+)\s*(==|!=|<=|>=|<|>)\s*(.+)")
@@ -92,8 +93,6 @@ def _numpy() -> str:
 
 
 def _gradsh() -> str:
-    from gradsh.version import __version__
-
     return __version__
 
 

@@ -1,6 +1,7 @@
 """Writes expectations into a script that has none: it is run anew, and what it shows is put below its statements."""
 
 from gradsh.golden.check import CheckedRun, ScriptRecorder, as_comment
+from gradsh.session.session import Session
 from gradsh.text.script_options import options_of
 from gradsh.text.span import Source
 
@@ -30,8 +31,6 @@ def with_expectations(text: str, seed: int = 0) -> str:
 
 def _ran(text: str, seed: int) -> list[CheckedRun]:
     """Run a script in a session of its own; return what its statements showed."""
-    from gradsh.session.session import Session
-
     recorder = ScriptRecorder()
     Session(seed).run(text, recorder, name="<session>", keep_going=True)
     return recorder.ran

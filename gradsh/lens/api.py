@@ -10,6 +10,7 @@ from gradsh.contracts.state import State
 from gradsh.lens.looks import Look, look, names_in, run_line
 from gradsh.lens.mirror import World
 from gradsh.lens.watcher import Watcher
+from gradsh.probe.assertions import functions
 
 _current: list[Watcher] = []
 
@@ -112,8 +113,6 @@ def command(text: str, variables: dict[str, object] | None = None) -> Look:
 
 def _fact(name: str, frame: object, *arguments: object) -> Any:
     """Return what one of the assertions of gradsh's scripts answers over the names of a frame."""
-    from gradsh.probe.assertions import functions
-
     with watcher().look() as world:
         return functions(lambda: names_in(frame))[name](*map(world.shown, arguments))
 

@@ -10,6 +10,7 @@ import numpy as np
 from gradsh.contracts.events import Done, Event, Failure, Print, Value
 from gradsh.golden.compare import Tolerance, text_matches
 from gradsh.lens import missing
+from gradsh.lens.engine import TorchSession
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
 from gradsh.run.read import Script, read_script
@@ -74,8 +75,6 @@ def compare_file(name: str) -> int:
 
 def compared(script: Script) -> tuple[int, Difference | None]:
     """Return how many statements agree, and the first difference."""
-    from gradsh.lens.engine import TorchSession
-
     ours, theirs = steps_of(Session(), script), steps_of(TorchSession(), script)
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         found = next(_differences(one, other), None)

@@ -18,6 +18,7 @@ from gradsh.language.tree import Command, Constant
 from gradsh.lens.machine import PythonMachine, variables_of
 from gradsh.probe.names import named_tensors
 from gradsh.probe.snapshot import snapshot
+from gradsh.render.html import html_of
 from gradsh.render.style import Style
 from gradsh.render.text import result_text
 from gradsh.runtime.activation import scopes
@@ -62,8 +63,6 @@ class Look:
         return result_text(result, Style()).removesuffix("\n")
 
     def _repr_html_(self) -> str:
-        from gradsh.render.html import html_of
-
         return html_of(self.view)
 
 

@@ -6,7 +6,13 @@
 import traceback
 from typing import Any
 
+from gradsh.commands import find
+from gradsh.diagnosis.classify import kind_of
 from gradsh.lens import missing
+from gradsh.lens.program import strip
+from gradsh.lens.units import Sources
+from gradsh.render.diagnostic import draw
+from gradsh.render.style import Style
 from gradsh.text.problem import ProblemError
 
 
@@ -18,7 +24,6 @@ def load(shell: Any) -> None:
         return
     from gradsh.lens import api
     from gradsh.lens.looks import COMMANDS
-    from gradsh.lens.units import Sources
 
     api.start()
     sources = api.watcher().sources
@@ -79,7 +84,6 @@ def _cells(shell: Any) -> Any:
 
 
 def _magic(shell: Any, name: str) -> Any:
-    from gradsh.commands import find
     from gradsh.lens import api
     from gradsh.lens.looks import run_line
 
@@ -100,8 +104,6 @@ def _complete(shell: Any, event: Any) -> list[str]:
     """Return the command's options after dashes, else the names of tensors and modules that begin as the word that is typed."""
     import torch
 
-    from gradsh.commands import find
-
     word = event.line.rpartition(" ")[2]
     if word.startswith("-"):
         name = event.line.split()[0].lstrip("%")
@@ -114,13 +116,9 @@ def _complete(shell: Any, event: Any) -> list[str]:
 
 def _tell(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: int | None = None) -> None:
     """Tell the story of a failure of autograd's before the traceback."""
-    from gradsh.diagnosis.classify import kind_of
     from gradsh.diagnosis.explain_graph import GRAPH_STORIES
     from gradsh.lens import api
     from gradsh.lens.diagnose import told
-    from gradsh.lens.program import strip
-    from gradsh.render.diagnostic import draw
-    from gradsh.render.style import Style
 
     if kind_of(error) in GRAPH_STORIES:
         failed = told(api.watcher(), error.with_traceback(trace))

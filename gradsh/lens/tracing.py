@@ -11,7 +11,15 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gradsh.contracts.events import Failure, Print
 from gradsh.lens import missing
+from gradsh.lens.program import Program, end_by_interrupt, show, strip
+from gradsh.render.style import style_for
+from gradsh.render.text import lines_of
+from gradsh.run.sinks import JsonSink, TextSink
+from gradsh.text.fix import difference
+from gradsh.text.problem import Label, Problem
+from gradsh.text.span import Source, Span
 
 USAGE = (
     "usage: gradsh trace [--keep-going] [--format text|json] [--summary] [--report FILE] [--no-writes] [--plain] [--fix] [-i] "
@@ -96,8 +104,6 @@ def main(words: list[str]) -> int:
     if lacking := missing():
         sys.stderr.write(f"gradsh: {lacking}\n")
         return 2
-    from gradsh.lens.program import Program
-
     try:
         program = Program(options.program, list(options.arguments), module=options.module)
         text = program.read()
@@ -127,8 +133,6 @@ class _Trace:
         from gradsh.lens import api
         from gradsh.lens.ranks import Report, rank
         from gradsh.lens.streams import ranked
-        from gradsh.render.style import style_for
-        from gradsh.run.sinks import JsonSink, TextSink
 
         self.options = options
         self.program = program
@@ -159,7 +163,6 @@ class _Trace:
     def run(self, text: bytes) -> int:
         """Run the program; return the exit status."""
         if self.as_json:
-            from gradsh.contracts.events import Print
             from gradsh.lens.streams import Printed
 
             sys.stdout = Printed(lambda text: self.sink(Print(text, False)))
@@ -177,8 +180,6 @@ class _Trace:
 
     def _in_thread(self, shown: Any) -> Any:
         """Return what tells the story of an exception that ends a thread before it is shown."""
-        from gradsh.lens.program import strip
-
         def told(failure: Any) -> None:
             if failure.exc_value is not None:
                 self._tell(failure.exc_value, None)
@@ -190,8 +191,6 @@ class _Trace:
         return told
 
     def _run_whole(self, text: bytes) -> None:
-        from gradsh.lens.program import end_by_interrupt, show
-
         try:
             self.program.run(text)
         except SystemExit:
@@ -205,8 +204,6 @@ class _Trace:
                 end_by_interrupt()
 
     def _run_statements(self, text: bytes) -> None:
-        from gradsh.lens.program import show
-
         try:
             for line, code in self.program.statements(text):
                 ok = True
@@ -228,7 +225,6 @@ class _Trace:
     def _tell(self, error: BaseException, top: int | None) -> None:
         """Tell the story of a failure; with text, of autograd's failures only."""
         self.failed = self.failed or f"{type(error).__name__}: {str(error).partition('. ')[0][:80]}"
-        from gradsh.contracts.events import Failure
         from gradsh.diagnosis.classify import kind_of
         from gradsh.diagnosis.explain_graph import GRAPH_STORIES
         from gradsh.lens.diagnose import told
@@ -254,9 +250,6 @@ class _Trace:
 
         from gradsh.commands.fix import Report, view
         from gradsh.lens.trying import in_order
-        from gradsh.render.style import style_for
-        from gradsh.render.text import lines_of
-        from gradsh.text.fix import difference
 
         options = self.options
         fixes = in_order(
@@ -277,15 +270,9 @@ class _Trace:
 
     def _source(self) -> Any:
         """Return the program's own file as a source."""
-        from gradsh.text.span import Source
-
         return Source(self.program.file, self.program.read().decode(errors="replace"))
 
     def _tell_syntax(self, error: SyntaxError) -> None:
-        from gradsh.contracts.events import Failure
-        from gradsh.text.problem import Label, Problem
-        from gradsh.text.span import Span
-
         if not self.as_json:
             return
         line, column = error.lineno or 1, max(1, error.offset or 1)
@@ -320,9 +307,6 @@ class _Trace:
 
     def _report(self, report: Any) -> None:
         """Write what was measured; the last of several processes shows all ranks."""
-        from gradsh.render.style import style_for
-        from gradsh.render.text import lines_of
-
         with self.watcher.look() as world:
             names = world.module_paths(vars(self.program.main))
         try:

@@ -9,6 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.named_result import named_result
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.lu import (
     PLAIN,
@@ -269,8 +270,6 @@ _linalg_svd: Any = op(
 
 
 def _svd_of(A: Tensor, full_matrices: bool, name: str, fields: tuple[str, ...]) -> Any:
-    from gradsh.engine.values.named_result import named_result
-
     parts = _linalg_svd(A, full_matrices, min(A.shape[-2:]) if A.ndim > 1 else 0)
     return parts if isinstance(parts[0], PLAIN) else named_result(name, fields, list(parts))
 
@@ -288,8 +287,6 @@ composite(
 
 
 def _old_svd(self: Any, some: bool, compute_uv: bool) -> Any:
-    from gradsh.engine.values.named_result import named_result
-
     del compute_uv
     U, S, Vh = _linalg_svd(self, not some, min(self.shape[-2:]))
     return named_result("svd", ("U", "S", "V"), [U, S, turned(Vh)])
@@ -333,8 +330,6 @@ _linalg_eigh: Any = op(
 
 
 def _eigh_named(self: Tensor, UPLO: str) -> Any:
-    from gradsh.engine.values.named_result import named_result
-
     return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(self, UPLO)))
 
 

@@ -21,6 +21,7 @@ from gradsh.engine.values.shape import expandable
 from gradsh.engine.values.storage import strided
 from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.copy_cast import copy_
+from gradsh.ops.from_data import to_array
 from gradsh.ops.kernels.index_range import check_range, shape_of
 from gradsh.ops.kernels.row_scatter import add_rows
 from gradsh.ops.slicing import MAX, select, slice_
@@ -242,8 +243,6 @@ def _index_tensor(one: object) -> Tensor | None:
     if isinstance(one, str):
         raise fail("type", "new(): invalid data type 'str'", TypeError)
     if isinstance(one, (list, tuple, range)):
-        from gradsh.ops.from_data import to_array
-
         array = to_array(list(one), None)
         return make(array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array)
     return None

@@ -9,6 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, int64
+from gradsh.engine.values.named_result import named_result
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.lu import (
     PLAIN,
@@ -28,6 +29,7 @@ from gradsh.ops.kernels.lu import (
 )
 from gradsh.ops.linear_solve import BOTH, LINALG, linalg_solve, with_info
 from gradsh.ops.matmul import matmul
+from gradsh.ops.reduce import prod_without
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
@@ -66,8 +68,6 @@ def _det_grad(grad: ArrayOrTensor, result: ArrayOrTensor, A: ArrayOrTensor) -> A
         return scale * np.swapaxes(np.linalg.inv(safe), -1, -2)
     if (np.abs(array_of(result)) < 100 * np.finfo(array.dtype).eps).any():
         U, S, Vh = find("linalg_svd")(A)
-        from gradsh.ops.reduce import prod_without
-
         scale = linalg_det(U) * linalg_det(Vh) * grad
         others = prod_without(find("unsqueeze")(scale, -1), S, S.ndim - 1)
         return matmul(U * find("unsqueeze")(others, -2), Vh)
@@ -256,8 +256,6 @@ _linalg_lstsq: Any = op(
 
 
 def _lstsq_named(self: object, b: object, rcond: float | None, driver: str | None) -> Any:
-    from gradsh.engine.values.named_result import named_result
-
     solution, residuals = _linalg_lstsq(self, b, rcond, driver)
     array = array_of(self)
     S = np.linalg.svd(array, compute_uv=False)

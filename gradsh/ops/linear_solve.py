@@ -8,6 +8,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.named_result import named_result
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.lu import (
     PLAIN,
@@ -31,8 +32,6 @@ BOTH = ("torch", "Tensor")
 
 def with_info(result: object, name: str, field: str, A: object) -> Any:
     """Return a result together with LAPACK's code for each matrix, 0 for success."""
-    from gradsh.engine.values.named_result import named_result
-
     info = error_codes(array_of(A))
     return named_result(name, (field, "info"), [result, make(np.asarray(info))])
 

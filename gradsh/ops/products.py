@@ -14,6 +14,7 @@ from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import at_dim, broadcast_shapes, wrap_dim
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.lu import check_square
 from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot
 from gradsh.text.fault import fail
 
@@ -338,8 +339,6 @@ composite("chain_matmul(*matrices: any)", "Product of several matrices in the ch
 
 def _matrix_power(self: Tensor, n: int) -> Any:
     if self.ndim < 2 or self.shape[-1] != self.shape[-2]:
-        from gradsh.ops.kernels.lu import check_square
-
         check_square(array_of(self), "linalg.matrix_power", "A")
     if n == 0:
         eye = find("eye")(self.shape[-1], dtype=self.dtype)

@@ -13,6 +13,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import expandable, wrap_dim
+from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.copy_cast import clone
 from gradsh.ops.join import at_least
 from gradsh.ops.kernels.geometry import array_of, resolve_size, view_strides
@@ -177,8 +178,6 @@ def _repeat(self: Array, repeats: tuple[int, ...]) -> Array:
 def _repeat_backward(grad: ArrayOrTensor, repeats: tuple[int, ...], self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     total = find("sum")
     if 0 in repeats:
-        from gradsh.ops.arguments import zeros_of_shape
-
         return zeros_of_shape(grad, self_sizes)
     lead = len(repeats) - len(self_sizes)
     for _ in range(lead):

@@ -6,8 +6,10 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
+from gradsh.process import sandbox
 from gradsh.process.blas_threads import let_go
 from gradsh.process.gc_policy import memory_pages
+from gradsh.process.nesting import deepen_stack
 from gradsh.process.signals import is_importing
 from gradsh.text.tuples import NamedTuple
 
@@ -94,8 +96,6 @@ def changed(limits: Limits, name: str, text: str) -> Limits:
 
 def _sandboxed(limits: Limits, text: str) -> Limits:
     """Raise the sandbox's walls in this process. Raises ValueError, and OSError where they cannot be had."""
-    from gradsh.process import sandbox
-
     if text not in {"on", "off"}:
         raise ValueError(f"sandbox can be on or off, not {text!r}")
     if text == "off" and sandbox.standing():
@@ -195,8 +195,6 @@ def grow_stack() -> None:
     import ctypes
     import resource
     import threading
-
-    from gradsh.process.nesting import deepen_stack
 
     deepen_stack()
     threading.stack_size(THREAD_STACK)  # else as much as the main thread's limit, which may be more than the bound on memory

@@ -15,6 +15,7 @@ import struct
 from typing import Any
 
 from gradsh.process import sandbox
+from gradsh.process.files import write_whole
 
 _made: "list[Guardian | LineCell | None]" = []
 
@@ -119,8 +120,6 @@ def _tell(order: list[Any], line: int) -> None:
 def rescued(path: str, text: str) -> str:
     """Write what would be lost, and return the line that says where it is."""
     from pathlib import Path
-
-    from gradsh.process.files import write_whole
 
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)

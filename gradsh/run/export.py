@@ -11,6 +11,7 @@ from gradsh.language import tree
 from gradsh.language.node import stmt
 from gradsh.language.parser import parse
 from gradsh.language.paste import clean
+from gradsh.process.files import write_whole
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
 from gradsh.run.export_commands import CATCH, Commands
@@ -43,8 +44,6 @@ def export_file(name: str, output: str | None = None) -> int:
     if output is None:
         sys.stdout.write(text)
         return 0
-    from gradsh.process.files import write_whole
-
     try:
         write_whole(Path(output), text.encode())
     except (OSError, ValueError) as error:

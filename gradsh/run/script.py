@@ -11,11 +11,18 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from gradsh.contracts.events import Emit, Failure
+from gradsh.language.paste import clean
+from gradsh.process import sandbox
 from gradsh.process.gc_policy import govern
 from gradsh.process.lean_numpy import import_numpy
 from gradsh.process.limits import UNBOUNDED, Limits, bound_memory, grow_stack
+from gradsh.process.malloc import keep_memory
+from gradsh.process.sandbox import lacking
 from gradsh.process.signals import answer, is_importing
+from gradsh.render.style import style_for
+from gradsh.run.modules_beside import modules_beside
 from gradsh.run.read import Script, code_script, read_script
+from gradsh.run.sinks import looks_of, sink_for
 from gradsh.text.fault import interruption
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
@@ -67,8 +74,6 @@ class RunOptions(NamedTuple):
 
 def prepare() -> None:
     """Set the process up for tensors: freed memory is kept, garbage looked for when memory grows; streams refuse no character."""
-    from gradsh.process.malloc import keep_memory
-
     keep_memory()
     govern()
     for stream in (sys.stdout, sys.stderr):
@@ -106,8 +111,6 @@ def no_sandbox(mode: str) -> str:
     """Say why the sandbox that was insisted on cannot be had here, or nothing."""
     if mode != "on":
         return ""
-    from gradsh.process.sandbox import lacking
-
     missing = " and ".join(lacking())
     return missing and f"--sandbox on: this system has no {missing}; --sandbox auto takes what there is"
 
@@ -121,9 +124,6 @@ def enclose(options: RunOptions, script: Script) -> None:
     if limits.max_memory is not None:
         grow_stack()
     if limits.sandbox != "off":
-        from gradsh.process import sandbox
-        from gradsh.run.modules_beside import modules_beside
-
         if limits.timeout is not None:
             from gradsh.process.watchdog_process import guardian
 
@@ -135,15 +135,11 @@ def enclose(options: RunOptions, script: Script) -> None:
 
 def run(options: RunOptions, make: "Callable[..., Session] | None" = None) -> int:
     """Run the one script that the options name; return the exit status. `make` makes the session."""
-    from gradsh.run.sinks import looks_of, sink_for
-
     script = scripts_of(options)[0]
     sink = sink_for(looks_of(options.format, plain=options.plain, several=False), script.name, sys.stdout, sys.stderr)
     if options.report is not None:
         options.report.keep_open()
     if options.profile is not None and options.profile.flame >= 0:
-        from gradsh.process import sandbox
-
         sandbox.keep(options.profile.flame)
     if not script.unreadable:
         enclose(options, script)
@@ -221,8 +217,6 @@ def module_reader(script: Script, path: tuple[str, ...] = ()) -> "Callable[[str]
         return known[place]
 
     def find(folder: str, place: str) -> Source | None:
-        from gradsh.language.paste import clean
-
         inside = os.path.realpath(folder or ".") + "/"
         for name in (f"{place}.py", f"{place}/__init__.py"):
             path = os.path.join(folder, name)  # noqa: PTH118
@@ -354,7 +348,6 @@ def _wrong_values(options: RunOptions) -> str:
 def list_parameters(options: RunOptions) -> int:
     """Print the parameters of each script (`--params`); return the exit status."""
     from gradsh.render.json import plain
-    from gradsh.render.style import style_for
     from gradsh.render.table import draw
     from gradsh.session.parameters import parameter_table, parameters_in
 

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from gradsh.contracts.events import Done, ErrorOutput, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style, style_for
+from gradsh.text.fault import fail
 
 DIAGNOSTICS = frozenset({ErrorOutput, Failure, Note, Warn})
 FLUSH_SECONDS = 0.02  # a loop's output is seen while it runs, without a system call a line
@@ -199,7 +200,6 @@ def write_result(result: Result, style: Style) -> None:
 
     from gradsh.process.files import write_whole
     from gradsh.render.text import result_bytes
-    from gradsh.text.fault import fail
 
     try:
         write_whole(Path(result.output), result_bytes(result, style))

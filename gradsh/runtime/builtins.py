@@ -7,6 +7,8 @@ from types import GeneratorType
 from typing import Any, NoReturn, TypeVar
 
 from gradsh.compiler.expressions import identifier
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.runtime.bounded_operators import modular_power, power
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.pytorch_names import tell_absent
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
@@ -277,8 +279,6 @@ def _reductions(machine: RuntimeHost) -> dict[str, Any]:
         return named(consume, name)
 
     def pow(base: object, exp: object, mod: object = None) -> Any:
-        from gradsh.runtime.bounded_operators import modular_power, power
-
         if mod is not None and (_is_tensor(base) or _is_tensor(exp)):
             raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
         return power(base, exp) if mod is None else modular_power(base, exp, mod)
@@ -297,8 +297,6 @@ def _reductions(machine: RuntimeHost) -> dict[str, Any]:
 
 
 def _is_tensor(value: object) -> bool:
-    from gradsh.engine.graph.tensor import Tensor
-
     return isinstance(value, Tensor)
 
 

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from gradsh.api.namespace import as_module
+from gradsh.compiler import runtime_names
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.bounded_operators import MAX_BITS, times
 from gradsh.runtime.host import RuntimeHost
@@ -226,8 +227,6 @@ def load_collections(_: RuntimeHost) -> Mapping[str, Any]:
 def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
     """Return what `functools` offers."""
     import functools
-
-    from gradsh.compiler import runtime_names
 
     def reduce(function: Any, iterable: Any, /, *initial: object) -> Any:
         """Fold the values; each step can be the last."""

@@ -13,8 +13,10 @@ from gradsh.engine.attribute_names import ScriptBase, check_ordinary
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.builtins import leave
+from gradsh.runtime.enumerations import KINDS
 from gradsh.runtime.guard import BAGS
 from gradsh.runtime.library import listed
+from gradsh.runtime.session_files import open
 from gradsh.runtime.type_proxies import Kind, MethodKind
 from gradsh.text.fault import fail
 
@@ -139,8 +141,6 @@ def load_enum(_: "Machine") -> Mapping[str, Any]:
     """Return what `enum` offers."""
     import enum
 
-    from gradsh.runtime.enumerations import KINDS
-
     return KINDS | listed(enum, "auto unique") | dict.fromkeys(("EnumMeta", "EnumType"), Kind(enum.EnumType))
 
 
@@ -176,8 +176,6 @@ def load_io(_: "Machine") -> Mapping[str, Any]:
 
 def load_codecs(_: "Machine") -> Mapping[str, Any]:
     """Return what `codecs` offers: the builtin `open`."""
-    from gradsh.runtime.session_files import open
-
     return {"open": open}
 
 

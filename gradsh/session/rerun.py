@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gradsh.commands.undo import LOOKS, in_story
 from gradsh.compiler.lower import Unit
 from gradsh.contracts.events import Failure
 from gradsh.language.tree import AnnAssign, Assign, Constant, Name, Tuple
@@ -74,8 +75,6 @@ def _run(copy: Any, text: str) -> Problem | None:
 
 def _units(session: Any) -> list[tuple[Unit, bool]]:
     """Return the statements that make the program what it is, and whether each passed."""
-    from gradsh.commands.undo import LOOKS, in_story
-
     state = session.state
     entries = [entry for entry in state.history if in_story(entry) and entry.command not in LOOKS]
     numbered = ((session.machine.units.numbered(entry.unit), entry.ok) for entry in entries)

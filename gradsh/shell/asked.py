@@ -3,6 +3,11 @@
 import builtins
 import re
 
+from gradsh.commands import GRAMMARS
+from gradsh.diagnosis.classify import kind_of
+from gradsh.language.parser import is_complete
+from gradsh.text.kinds import KINDS, kinds_for
+
 _HELP = re.compile(r"\?{0,2}\s*([^\W\d][\w.]*)\s*\?{1,2}|\?{1,2}\s*([^\W\d][\w.]*)?|help\(\s*([^\W\d][\w.]*)?\s*\)")
 _MAGICS = {
     f"%{magic}": command
@@ -40,17 +45,11 @@ def is_unfinished(text: str) -> bool:
 
 
 def _parses(text: str) -> bool:
-    from gradsh.commands import GRAMMARS
-    from gradsh.language.parser import is_complete
-
     return isinstance(is_complete(text, GRAMMARS), bool)
 
 
 def _topic(text: str) -> str:
     """The kind of error that a traceback or a sentence tells of, or the sentence; nothing where it tells of none."""
-    from gradsh.diagnosis.classify import kind_of
-    from gradsh.text.kinds import KINDS, kinds_for
-
     if ours := _OURS.match(text):
         return ours[1] if ours[1] in KINDS else ""
     last = list(_LAST.finditer(text))

@@ -4,6 +4,7 @@ import sys
 
 from gradsh.process.signals import Raising, wait_in_turns
 from gradsh.shell.host import Host, loop
+from gradsh.shell.scripts import begin_with_scripts
 
 MORE = "....> "
 
@@ -16,8 +17,6 @@ def open_bare(host: Host) -> int:
     host.begin()
     host.start()
     if host.has_scripts:
-        from gradsh.shell.scripts import begin_with_scripts
-
         begin_with_scripts(host)
     return loop(host, lambda: read_block(host))
 

@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.commands import GRAMMARS, USAGE, find
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import every_operation
 from gradsh.language.tokens import KEYWORDS
 from gradsh.runtime import resolve
 from gradsh.shell.context import CursorContext, context
+from gradsh.shell.signature import parameters_of
+from gradsh.text.glossary import TERMS
+from gradsh.text.kinds import KINDS
 
 if TYPE_CHECKING:
     from gradsh.session.session import Session
@@ -83,8 +88,6 @@ class Candidates:
             yield Candidate(name, lambda value=value: resolve.kind_of(value))  # type: ignore[misc]
 
     def _tensors(self) -> Iterator[Candidate]:
-        from gradsh.engine.graph.tensor import Tensor
-
         variables = self.session.machine.variables()
         return (one for one in self._variables() if isinstance(variables.get(one.text), Tensor))
 
@@ -102,8 +105,6 @@ class Candidates:
         """The parameters of the call at the cursor that may be given by name."""
         if where.call is None or where.call.keyword:
             return
-        from gradsh.shell.signature import parameters_of
-
         called = resolve.resolve(self.session.machine, where.call.callee)
         positional = where.call.place - len(where.call.given)
         for name, default in parameters_of(called)[positional:]:
@@ -174,9 +175,6 @@ class Candidates:
 
     def _topics(self, where: CursorContext) -> Iterator[Candidate]:
         """What `help`, `explain`, `set` and `expect` take."""
-        from gradsh.text.glossary import TERMS
-        from gradsh.text.kinds import KINDS
-
         kinds = (Candidate(kind.name, said(kind.summary)) for kind in KINDS.values())
         if where.command == "set":
             yield from self._settings(where)
@@ -213,8 +211,6 @@ class _BoundNames:
 def _more_names(owner: object) -> Iterable[str]:
     """The attributes that no class lists: operations as methods of a tensor, parameters and parts of a module."""
     from gradsh.api.nn.module import Module
-    from gradsh.engine.graph.tensor import Tensor
-    from gradsh.engine.registry import every_operation
 
     if isinstance(owner, Tensor):
         return (name for name, one in every_operation().items() if "Tensor" in one.spaces and name[0] != "_")
@@ -225,8 +221,6 @@ def _more_names(owner: object) -> Iterable[str]:
 
 def _rank(owner: object, name: str, own: set[str]) -> tuple[bool, int, str]:
     """Where an attribute stands in the list: what autograd's questions are about first, underscored ones last."""
-    from gradsh.engine.graph.tensor import Tensor
-
     if isinstance(owner, Tensor):
         return name[0] == "_", AUTOGRAD.index(name) if name in AUTOGRAD else len(AUTOGRAD), name
     return name[0] == "_", name not in own, name

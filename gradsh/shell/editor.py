@@ -17,12 +17,14 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import DynamicStyle, Style
 
+from gradsh.render.text import lines_of
 from gradsh.shell.history import HistoryFile
 from gradsh.shell.host import Host, loop
 from gradsh.shell.keys import KEYS, bindings
 from gradsh.shell.lexer import ShellLexer
 from gradsh.shell.status import fitted
 from gradsh.shell.theme import background, rules
+from gradsh.view.shapes import Lines
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
@@ -169,8 +171,6 @@ class Editor:
     def _help(self, name: str) -> None:
         """Show help for a name (for none: the overview)."""
         from gradsh.commands.help import about, run
-        from gradsh.render.text import lines_of
-        from gradsh.view.shapes import Lines
 
         state = self.host.session.state
         lines = about(state, name) if name else list(run(state).lines)

@@ -9,12 +9,16 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from gradsh.process import sandbox
+from gradsh.process.files import write_whole
 from gradsh.process.limits import changed
+from gradsh.render.wrap import wrap
 from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
 from gradsh.shell.asked import asked, is_unfinished
 from gradsh.shell.config import Config, read_config, state_folder
 from gradsh.shell.history import HistoryFile
 from gradsh.shell.output import ShellSink
+from gradsh.shell.status import status_of
+from gradsh.version import PYTORCH_VERSION, __version__
 
 if TYPE_CHECKING:
     from gradsh.contracts.state import Entry
@@ -135,9 +139,6 @@ class Host:
 
     def greet(self) -> None:
         """Say what to type, and what is wrong with the configuration."""
-        from gradsh.render.wrap import wrap
-        from gradsh.version import PYTORCH_VERSION, __version__
-
         self.sink.refresh()
         for line in () if self.has_scripts else GREETING:
             where, style = (self.sink.out, self.sink.style) if self.sink.out.isatty() else (self.sink.err, self.sink.err_style)
@@ -213,8 +214,6 @@ class Host:
         self.interrupted = not self.reading()
 
     def _take_status(self, session: "Session") -> None:
-        from gradsh.shell.status import status_of
-
         try:
             self.status = status_of(session)
         except Exception:  # noqa: BLE001  # the line below is no reason to fail
@@ -257,7 +256,6 @@ class Host:
         if not self.unsaved():
             return
         from gradsh.commands.save import script_of
-        from gradsh.process.files import write_whole
 
         file = state_folder() / "last.grad"
         try:

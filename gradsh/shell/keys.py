@@ -11,6 +11,9 @@ from prompt_toolkit.filters import Condition, has_focus, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from gradsh.language.paste import clean
+from gradsh.shell.context import context, first_line
+
 if TYPE_CHECKING:
     from gradsh.shell.host import Host
 
@@ -138,8 +141,6 @@ def finished(host: "Host", buffer: Buffer) -> bool:
 
 def new_line(buffer: Buffer) -> None:
     """Begin a new line, indented as its place asks for."""
-    from gradsh.shell.context import first_line
-
     line = buffer.document.current_line_before_cursor
     first = first_line(buffer.document.text_before_cursor)
     margin = len(first) - len(first.lstrip(" "))
@@ -195,8 +196,6 @@ def name_at(buffer: Buffer) -> str:
     name = (before[0] if before else "") + (after[0] if after else "")
     if name.strip("."):
         return name.strip(".")
-    from gradsh.shell.context import context
-
     call = context(document.text_before_cursor).call
     return ".".join(text for kind, text in call.callee if kind in {"name", "attribute"}) if call else ""
 
@@ -207,8 +206,6 @@ def unprompted(text: str) -> str:
     first = next((line for line in text.split("\n") if line.strip()), "")
     if not _PROMPTS.match(first):
         return text
-    from gradsh.language.paste import clean
-
     cleaned, _ = clean(text)
     return "\n".join(line for line in cleaned.split("\n") if line.strip()) + ("\n" if text.rstrip(" ").endswith("\n") else "")
 

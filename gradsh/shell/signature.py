@@ -3,6 +3,10 @@
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradsh.engine.dispatch.operation import BoundOperation, Operation
+from gradsh.engine.registry import lookup
+from gradsh.engine.schema.signature import REQUIRED
+from gradsh.language.tokens import pieces
 from gradsh.runtime.resolve import UNKNOWN, resolve
 from gradsh.shell.context import CallContext, chain, context
 from gradsh.shell.context import Token as _Token
@@ -24,8 +28,6 @@ class ShownSignature(NamedTuple):
 
 def parameters_of(called: Any) -> list[tuple[str, str]]:
     """Return (name, default) of the parameters that a call may name; an empty default for one that is needed."""
-    from gradsh.engine.dispatch.operation import BoundOperation, Operation
-
     if called is UNKNOWN:
         return []
     bound = isinstance(called, BoundOperation)
@@ -41,8 +43,6 @@ def parameters_of(called: Any) -> list[tuple[str, str]]:
 
 
 def _default(param: Any) -> str:
-    from gradsh.engine.schema.signature import REQUIRED
-
     return "" if param.default is REQUIRED else repr(param.default)
 
 
@@ -68,8 +68,6 @@ def shown_for(session: "Session", before: str, after: str) -> ShownSignature | N
 
 
 def _signature(call: CallContext, called: Any) -> ShownSignature | None:
-    from gradsh.engine.dispatch.operation import BoundOperation, Operation
-
     name = call.callee[-1][1] if call.callee else ""
     bound = isinstance(called, BoundOperation)
     operation = called.operation if bound else called
@@ -144,10 +142,6 @@ def saves_of(operation: Any) -> str:
 
 def _under(session: "Session", before: str, after: str) -> tuple[str, str] | None:
     """The name and the saved tensors of the operation that the cursor touches: a name, a method or an operator."""
-    from gradsh.engine.dispatch.operation import BoundOperation, Operation
-    from gradsh.engine.registry import lookup
-    from gradsh.language.tokens import pieces
-
     line = before.rpartition("\n")[2]
     column = len(line)
     text = line + after.partition("\n")[0]

@@ -72,19 +72,6 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
             assert not any(name.split(".")[0] == "torch" for name in names), path
 
 
-LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
-    "ambient": {"printing.format", "rng.generator"},
-    "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"},
-    "dispatch.call": {"autograd.forward_mode", "values.named_result"}, "dispatch.op_node": {"dispatch.tangents"},
-    "dispatch.declare": {"codegen.forward_general", "dispatch.older_forms", "dispatch.out", "dispatch.overload_errors"},
-    "dispatch.out": {"dispatch.overload_errors"}, "dispatch.views": {"autograd.hooks"},
-    "graph.array_attributes": {"printing.format", "values.storage", "values.storage_objects"},
-    "methods": {
-        "autograd.backward", "autograd.hooks", "autograd.replace_saved", "dispatch.views", "printing.format", "printing.repr",
-    },
-}
-
-
 def files() -> dict[str, Path]:
     """Every file of the package by its module's name."""
     names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in ROOT.rglob("*.py")}
@@ -135,13 +122,31 @@ def test_no_files_import_each_other() -> None:
     assert circles({name: {*targets} for name, targets in edges(typing=True).items()}) == {}
 
 
-def test_the_lazy_imports_of_the_engine_are_known() -> None:
-    lazy = {
-        name.removeprefix("engine."): {target.removeprefix("engine.") for target, inside in targets.items()
-                                       if inside and target.startswith("engine.")}
-        for name, targets in edges(typing=False).items() if name.startswith("engine.")
-    }
-    assert {name: targets for name, targets in lazy.items() if targets} == LAZY_IN_ENGINE
+def loaded_with(name: str, graph: dict[str, dict[str, bool]]) -> set[str]:
+    """The files that are loaded when one is: what it imports outside functions, and the packages around that."""
+    found, left = {name}, [name]
+    while left:
+        here = left.pop()
+        targets = {target for target, lazy in graph.get(here, {}).items() if not lazy} | ({here.rpartition(".")[0]} & graph.keys())
+        left += targets - found
+        found |= targets
+    return found
+
+
+def test_the_lazy_imports_are_known() -> None:
+    """`lazy_imports.txt` lists every import inside a function, with its reason."""
+    listed = [line for line in (Path(__file__).parent / "lazy_imports.txt").read_text().splitlines() if line and line[0] != "#"]
+    found = {name: sorted(target for target, lazy in targets.items() if lazy) for name, targets in edges(typing=False).items()}
+    assert listed == [f"{name}: {' '.join(targets)}" for name, targets in sorted(found.items()) if targets]
+
+
+def test_a_lazy_import_defers_something() -> None:
+    """Its target is not loaded with its importer anyhow."""
+    graph = edges(typing=False)
+    assert [
+        (name, target) for name, targets in graph.items() for target, lazy in targets.items()
+        if lazy and target in loaded_with(name, graph)
+    ] == []
 
 
 HOMONYMS = {  # class names that two files still bear; a report is what its command returns

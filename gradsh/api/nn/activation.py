@@ -4,6 +4,7 @@ from typing import Any
 
 from gradsh.api.nn.conversion import constant, factory
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
+from gradsh.api.nn.init import constant_
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Parameter
@@ -147,8 +148,6 @@ class PReLU(Module):
 
     def reset_parameters(self) -> None:
         """Set the weight to its initial value."""
-        from gradsh.api.nn.init import constant_
-
         constant_(self.weight, self.init)
 
     def forward(self, input: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsh.api.nn.declared import Declared, functional, own, takes
 from gradsh.api.nn.linear import Linear
+from gradsh.api.nn.resize import PairwiseDistance
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import read, write
 from gradsh.text.fault import fail
@@ -213,8 +214,6 @@ class TripletMarginWithDistanceLoss(_Paired, function="triplet_margin_with_dista
     def __init__(self, **kwargs: object) -> None:
         super().__init__(**kwargs)
         if kwargs.get("distance_function") is None:
-            from gradsh.api.nn.resize import PairwiseDistance
-
             self.distance_function = PairwiseDistance()
 
 

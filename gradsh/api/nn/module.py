@@ -6,6 +6,7 @@ from weakref import ref
 
 import numpy as np
 
+from gradsh.api.grads import clear_grads
 from gradsh.api.nn.state import ModuleState
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import HOOKS, Walk
@@ -14,6 +15,7 @@ from gradsh.engine.attribute_names import check_ordinary, ordinary, read
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
 from gradsh.engine.values.dtype import bfloat16, float16
+from gradsh.ops.copy_cast import check_device
 from gradsh.text.fault import fail
 
 _TABLES = ("_parameters", "_buffers", "_modules")
@@ -222,8 +224,6 @@ class Module(Walk, ModuleState):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters (or fill them with zeros in place)."""
-        from gradsh.api.grads import clear_grads
-
         clear_grads(self.parameters(), set_to_none)
 
     def _apply(self, fn: Callable[[Tensor], Tensor]) -> Any:
@@ -278,8 +278,6 @@ class Module(Walk, ModuleState):
 
     def cuda(self, device: object = None) -> Any:
         """Return the module if the session ignores other devices; refuse otherwise."""
-        from gradsh.ops.copy_cast import check_device
-
         check_device("cuda" if device is None else device)
         return self
 
