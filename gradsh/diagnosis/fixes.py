@@ -12,7 +12,7 @@ from typing import Any
 from gradsh.compiler.scopes import bound_names
 from gradsh.diagnosis.case import Case
 from gradsh.diagnosis.cause import Cause
-from gradsh.diagnosis.code import Code, Draft, Site, constant, headed, path_of
+from gradsh.diagnosis.code import Code, Draft, Site, constant, headed, path_of, reads
 from gradsh.diagnosis.provenance import expression_at
 from gradsh.engine.graph.node import behind
 from gradsh.engine.graph.tensor import Tensor
@@ -188,18 +188,32 @@ class Finder:
             return False
         return self._any_node(value, lambda node: node.seq == failing.seq and node.name() == failing.name(), depth)
 
+    def below_failing(self) -> set[int]:
+        """Return the sequence numbers of the nodes below what the failing statement reads; none where they are too many to be looked at."""
+        site = self.site(self.cause.needed)
+        roots = [] if site is None else [root for path in reads(site.statement) if (root := self.root(self.value(path))) is not None]
+        found = {node.seq for root in roots for node in islice(nodes_below(root), MOST_NODES)}
+        return found if len(found) < MOST_NODES else set()
+
+    def holds_any(self, value: object, below: set[int]) -> bool:
+        """Whether a tensor, or one in a container, was made by one of some nodes, told by their sequence numbers."""
+        return self._any_root(value, lambda root: root.seq in below, 3)
+
     def is_freed(self, value: object) -> bool:
         """Whether a tensor, or one in a container, has a node in its graph whose saved tensors were freed."""
         return self._any_node(value, lambda node: bool(node.freed), 3)
 
-    def _any_node(self, value: Any, test: Callable[[Any], bool], depth: int) -> bool:
+    def _any_node(self, value: object, test: Callable[[Any], bool], depth: int) -> bool:
+        return self._any_root(value, lambda root: any(test(node) for node in islice(nodes_below(root), MOST_NODES)), depth)
+
+    def _any_root(self, value: Any, test: Callable[[Any], bool], depth: int) -> bool:
         if depth == 0:
             return False
         root = self.root(value)
         if root is not None:
-            return any(test(node) for node in islice(nodes_below(root), MOST_NODES))
+            return test(root)
         parts = list(value.values()) if isinstance(value, dict) else list(value) if _is_sequence(value) else []
-        return any(self._any_node(part, test, depth - 1) for part in parts[-1000:])
+        return any(self._any_root(part, test, depth - 1) for part in parts[-1000:])
 
 
 def _is_repeated(level: Site) -> bool:

@@ -50,6 +50,8 @@ def carried(finder: Finder) -> None:
     carriers = sorted(_without_initial(lasting), key=lambda one: (
         not finder.holds(one.value), freed is None or not one.site.loops or not one.site.same_scope(freed)))
     sure = [one for one in carriers if finder.holds(one.value)]
+    below = finder.below_failing()
+    sure = [one for one in sure if finder.holds_any(one.value, below)] or sure  # another one keeps the graph, and did not bring it here
     bound = {one.path: one for one in carriers if one.how == "bound" and (finder.holds(one.value) or finder.is_freed(one.value))}
     together = len({id(one.site.statement) for one in bound.values()}) == 1
     if together:

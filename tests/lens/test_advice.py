@@ -130,8 +130,39 @@ step().backward()
 """
 """A function writes into a tensor of the module's: bound in it, the name would be local."""
 
+RUNNING_MEAN = """import torch
+import torch.nn as nn
 
-@pytest.mark.parametrize("program", [POLICY, LANGUAGE_MODEL, WEIGHTS], ids=["policy", "language model", "weights"])
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 4)
+        self.head = nn.Linear(4, 1)
+        self.register_buffer("mean", torch.zeros(4))
+
+    def forward(self, x):
+        h = self.body(x)
+        self.mean = 0.9 * self.mean + 0.1 * h.mean(0)
+        return self.head(h + self.mean)
+
+
+def main():
+    net = Net()
+    total = 0
+    for step in range(3):
+        loss = net(torch.randn(5, 2)).sum()
+        loss.backward()
+        total += loss
+    print(total)
+
+
+main()
+"""
+"""What fails comes through the buffer; the sum keeps the graph, too, and did not bring it to the second backward."""
+
+
+@pytest.mark.parametrize("program", [POLICY, LANGUAGE_MODEL, WEIGHTS, RUNNING_MEAN], ids=["policy", "language model", "weights", "mean"])
 def test_the_first_way_works(tmp_path: Path, program: str) -> None:
     pytest.importorskip("torch")
     path = tmp_path / "prog.py"
