@@ -15,7 +15,7 @@ from typing import Any
 
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import lookup, operations
-from gradsh.engine.schema.overload import Overload
+from gradsh.engine.schema.overload import Overload, parameter_names
 
 ROOT = Path(__file__).parents[1]
 HEAD = """# Derivatives
@@ -74,20 +74,20 @@ def formula_text(formula: Callable[..., Any] | None, named: dict[str, str]) -> s
         return MISSING
     formula = inspect.unwrap(formula)
     if hasattr(formula, "applies"):
-        return f"{formula.applies}({', '.join(inspect.signature(formula).parameters)})"
+        return f"{formula.applies}({', '.join(parameter_names(formula))})"
     if not inspect.isfunction(formula):
         return f"{getattr(formula, 'name', formula)}(…)"
     if formula.__name__ == "<lambda>":
         return _lambda_body(formula)
     label = f"{Path(formula.__code__.co_filename).stem}.{formula.__name__}"
     named.setdefault(label, f"# {label}\n{textwrap.dedent(inspect.getsource(formula))}")
-    return f"{label}({', '.join(inspect.signature(formula).parameters)})"
+    return f"{label}({', '.join(parameter_names(formula))})"
 
 
 def _lambda_body(formula: Callable[..., Any]) -> str:
     code = formula.__code__
     source, lambdas = _lambdas(code.co_filename)
-    names = list(inspect.signature(formula).parameters)
+    names = list(parameter_names(formula))
     found = [
         one for one in lambdas
         if one.lineno == code.co_firstlineno and [arg.arg for arg in one.args.args] == names and _within(code, one.body)

@@ -28,7 +28,6 @@ that the parser knows every grammar without importing a single command.
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NewType, get_args, get_origin, get_type_hints
@@ -60,8 +59,8 @@ METAVARS: dict[Any, str] = {
     Name: "NAME", KindName: "KIND", Word: "WORD", Size: "SIZE", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT",
     AfterColon: ": STATEMENT", int: "N", float: "X", str: "STR",
 }
-
-
+_VARIADIC = 4
+"""The flag of a code object whose function takes `*args` (`inspect.CO_VARARGS`; importing that costs a start of a script a twentieth)."""
 WANTED: dict[str, tuple[type, ...]] = {"N": (int,), "X": (int, float), "STR": (str,)}
 
 
@@ -114,8 +113,13 @@ class CommandRecord:
         hints = self.run.__annotations__
         if any(isinstance(hint, str) for name, hint in hints.items() if name != "return"):
             hints = get_type_hints(self.run)
-        found = list(inspect.signature(self.run).parameters.values())[1:]
-        return tuple(_parameter(parameter, hints[parameter.name]) for parameter in found)
+        code, names = self.run.__code__, self.run.__code__.co_varnames
+        end = code.co_argcount + code.co_kwonlyargcount
+        required = names[: code.co_argcount - len(self.run.__defaults__ or ())]
+        found = [_parameter(name, hints[name], optional=name not in required) for name in names[1 : code.co_argcount]]
+        if code.co_flags & _VARIADIC:
+            found.append(_parameter(names[end], hints[names[end]], optional=True, many="many"))
+        return (*found, *(_parameter(name, hints[name], optional=True, option=True) for name in names[code.co_argcount : end]))
 
     def usage(self) -> str:
         """Return the arguments and options as one line: the command's grammar."""
@@ -163,19 +167,18 @@ def check_alone(state: State, name: str) -> None:
         raise fail("value", f"{name} works only at the top level, not inside a loop or a function", ValueError)
 
 
-def _parameter(parameter: inspect.Parameter, hint: object) -> CommandParameter:
-    option = parameter.kind is parameter.KEYWORD_ONLY
-    many: Literal["", "each", "many"] = "many" if parameter.kind is parameter.VAR_POSITIONAL else ""
-    optional = option or bool(many) or parameter.default is not parameter.empty
+def _parameter(
+    name: str, hint: object, *, optional: bool, option: bool = False, many: Literal["", "each", "many"] = ""
+) -> CommandParameter:
     hint = _without_none(hint)
     if get_origin(hint) in {list, tuple}:
         many = "each" if get_origin(hint) is list else "many"
         hint = get_args(hint)[0]
     if option and hint is bool:
-        return CommandParameter(parameter.name, True, "", many, True)
+        return CommandParameter(name, True, "", many, True)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     metavar = "" if choices else METAVARS.get(hint) or ("T" if _is_tensor(hint) else "E")
-    return CommandParameter(parameter.name, option, metavar or "WORD", many, optional, choices)
+    return CommandParameter(name, option, metavar or "WORD", many, optional, choices)
 
 
 def _joined(parameters: Sequence[CommandParameter]) -> list[CommandParameter]:

@@ -1,6 +1,5 @@
 """What operations of networks ask of their arguments: arrays behind them, numbers for each dim, PyTorch's refusals."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -51,8 +50,7 @@ def applied(name: str, reads: str) -> Formula:
     def formula(*values: object) -> Any:
         return find(name)(*values)
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    formula.__signature__ = inspect.Signature([inspect.Parameter(word, kind) for word in reads.split()])  # type: ignore[attr-defined]
+    formula.reads = tuple(reads.split())  # type: ignore[attr-defined]
     formula.applies = name  # type: ignore[attr-defined]
     return formula
 

@@ -1,5 +1,6 @@
 """What the program imports when it starts: the time of a small script is the time of its imports."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ x.grad
 """
 RARE = {"typer", "prompt_toolkit", "pygments", "resvg_py", "pathlib", "dataclasses", "json", "logging", "argparse", "tempfile",
         "importlib.metadata", "multiprocessing", "gradsh.cli.app", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module",
-        "numpy._typing", "numpy._core._add_newdocs"}  # fmt: skip
+        "numpy._typing", "numpy._core._add_newdocs", "inspect", "dis", "linecache"}  # fmt: skip
 
 
 def last_lines(*arguments: str) -> list[str]:
@@ -121,7 +122,14 @@ def test_numpy_is_whole_after_it_was_imported_without_texts() -> None:
         "assert numpy.ndarray.sum.__doc__ is None\n"
         "import numpy.typing, numpy.random, numpy.ma, numpy.testing\n"
         "print(numpy.typing.NDArray[numpy.float32])\n"
-        "document(); document(); print(numpy.ndarray.sum.__doc__)",
+        "document(); document(); print(numpy.ndarray.sum.__doc__)\n"
+        "from inspect import signature\n"
+        "print([f'{name}{signature(each)}' for name, each in sorted(vars(numpy).items()) if hasattr(each, '__signature__')])\n"
+        "print([numpy.dot.__doc__, numpy.where.__doc__, numpy.vdot.__doc__])",
         "-c",
     )
-    assert given == f"{npt.NDArray[np.float32]}\n{np.ndarray.sum.__doc__}\n"
+    signatures = [f"{name}{inspect.signature(each)}" for name, each in sorted(vars(np).items()) if hasattr(each, "__signature__")]
+    assert len(signatures) > 20
+    assert given == (
+        f"{npt.NDArray[np.float32]}\n{np.ndarray.sum.__doc__}\n{signatures}\n{[np.dot.__doc__, np.where.__doc__, np.vdot.__doc__]}\n"
+    )

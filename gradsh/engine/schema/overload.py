@@ -3,7 +3,6 @@
 The notation, of which the parameter names of derivatives are the heart, is explained in `dispatch/declare.py`.
 """
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -143,7 +142,13 @@ class DerivativePlan:
 
 def parameter_names(formula: Formula | None) -> tuple[str, ...]:
     """Return what a formula reads; a derivative that PyTorch does not have (None) reads nothing."""
-    return () if formula is None else tuple(inspect.signature(formula).parameters)
+    if formula is None:
+        return ()
+    while hasattr(formula, "__wrapped__"):
+        formula = formula.__wrapped__
+    code = formula.__code__
+    named: tuple[str, ...] = getattr(formula, "reads", code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    return named
 
 
 _TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors", "Indices"})
