@@ -96,9 +96,12 @@ functional("threshold", "input, threshold: number, value: number", "x above the 
 
 @refusing("biu", "leaky_relu_cpu")
 def _leaky(self: Array, negative_slope: float) -> Array:
-    if 0 < negative_slope <= 1:
-        return np.maximum(self, self * negative_slope)
-    return pick(self > 0, self, self * negative_slope)
+    return _sloped(self, negative_slope, 0 < negative_slope <= 1)
+
+
+def _sloped(self: Array, slope: Any, gentle: bool) -> Array:
+    """Return x above 0, slope * x elsewhere: the larger one of them where slopes are `gentle`, at most 1 and none of them 0."""
+    return np.maximum(self, self * slope) if gentle else pick(self > 0, self, self * slope)
 
 
 leaky_relu_backward: Operation = op(
@@ -384,7 +387,9 @@ _prelu_backward: Operation = op(
 )
 _prelu_kernel = op(
     "_prelu_kernel(self, weight)", "PreluKernelBackward0", "x above 0, weight * x below.", spaces=(),
-    layout="operands", forward=lambda self, weight: pick(self > 0, self, self * weight),
+    layout="operands", forward=lambda self, weight: _sloped(
+        self, weight, self.size > _LARGE and bool(np.all((weight <= 1) & (weight != 0)))
+    ),
     grads={("self", "weight"): applied("_prelu_kernel_backward", "grad self weight")},
     samples=(sample((2, 3), (1, 3)),),
 )

@@ -138,9 +138,13 @@ def _smooth_l1(self: Array, target: Array, reduction: int, beta: float) -> Array
     edge, factor = self.dtype.type(beta), self.dtype.type(0.5 / beta)
 
     def error(x: Array, y: Array) -> Array:
-        distance = np.abs(x - y)
-        inner = np.minimum(distance, edge)
-        return (distance - inner) + inner * inner * factor
+        distance = abs(x - y)
+        inner = np.clip(distance, 0, edge)
+        distance -= inner
+        inner *= inner
+        inner *= factor
+        distance += inner
+        return distance
 
     return reduce_array(in_blocks(error, self, target), reduction)
 
@@ -201,10 +205,14 @@ smooth_l1_loss = composite(
 
 
 def _huber(self: Array, target: Array, reduction: int, delta: float) -> Array:
+    half = self.dtype.type(0.5)
+
     def error(x: Array, y: Array) -> Array:
-        distance = np.abs(x - y)
-        inner = np.minimum(distance, distance.dtype.type(delta))
-        return inner * (distance - inner * distance.dtype.type(0.5))
+        distance = abs(x - y)
+        inner = np.clip(distance, 0, delta)
+        distance -= inner * half
+        distance *= inner
+        return distance
 
     return reduce_array(in_blocks(error, self, target).astype(self.dtype, copy=False), reduction)
 

@@ -14,7 +14,7 @@ from gradsh.engine.schema.formulas import product
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import zeros, zeros_only
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels.common import ONE, chained, floats_only, gated, not_bool, pick, reusing, unsupported
+from gradsh.ops.kernels.common import ONE, chained, floats_only, in_blocks, not_bool, pick, reusing, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, plus, times
 from gradsh.ops.select import where
@@ -260,10 +260,17 @@ nan_to_num = op(
     "Replace nan by 0 and the infinities by the largest numbers, or by those given.", layout="operands", forward=_nan_to_num, inplace=True,
     grads={"self": lambda grad, self: grad * find("isfinite")(self)}, samples=(sample((2, 3)),),
 )
+
+
+def _angle(self: Array) -> Array:
+    found = (self < 0) * self.dtype.type(math.pi)
+    unknown = np.isnan(self)
+    return pick(unknown, self, found) if unknown.any() else found
+
+
 unary(
     "angle", "0 for positive numbers, π for negative ones.",
-    lambda self: pick(self < 0, self.dtype.type(math.pi), gated(self, np.isnan(self))),
-    lambda grad: zeros(grad), inplace=False, saves=("self",),
+    _angle, lambda grad: zeros(grad), inplace=False, saves=("self",),
 )
 composite("conj(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
 composite("conj_physical(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
@@ -317,16 +324,16 @@ def _logit(self: Array, eps: float | None) -> Array:
 
 
 def _logit_slope(grad: Array, self: Array, low: float, high: float, outside: float) -> Array:
-    edge = (self == 0) | (self == 1)
-    inside = pick(edge, grad * np.inf, grad / (self * (1 - self)))
-    return pick((self < low) | (self > high), outside, inside)
+    inside = grad / np.abs(self * (1 - self))  # of -0 as of 0
+    beyond = (self < low) | (self > high)
+    return pick(beyond, outside, inside) if beyond.any() else inside
 
 
 def _logit_gradient(grad: Any, self: Any, eps: float | None) -> Any:
     """Inside the bounds 1 / (x (1 - x)); outside zero with `eps`, nan without."""
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
     if not isinstance(grad, Tensor):
-        return _logit_slope(grad, self, low, high, math.nan if eps is None else 0.0)
+        return in_blocks(lambda g, x: _logit_slope(g, x, low, high, math.nan if eps is None else 0.0), grad, self)
     inside = find("logical_and")(self >= low, self <= high)
     rest = sub(1.0, self)
     note(rest, 2)  # PyTorch fills a tensor with ones and subtracts from it

@@ -226,3 +226,19 @@ def test_the_median_of_all_is_that_of_one_row(dtype, count):
             holed[1] = math.nan
             whole, row = getattr(gradsh, name)(holed).item(), getattr(gradsh, name)(holed, 0)[0].item()
             assert whole == row or (math.isnan(whole) and math.isnan(row))
+
+
+@pytest.mark.parametrize(("function", "low"), [
+    (lambda x: gradsh.nn.functional.prelu(x, gradsh.tensor([0.25, 1.0, -3.0])), -9), (gradsh.angle, -9), (gradsh.logit, 0.0),
+    (lambda x: gradsh.nn.functional.prelu(x, gradsh.tensor([0.25, 0.0, math.inf])), -9), (lambda x: gradsh.logit(x, 0.1), 0.0),
+    (lambda x: gradsh.nn.functional.huber_loss(x, gradsh.zeros_like(x), reduction="none"), -9),
+    (lambda x: gradsh.nn.functional.smooth_l1_loss(x, gradsh.zeros_like(x), reduction="none"), -9),
+])
+def test_large_arrays_give_what_their_rows_give(function, low):
+    rows = (RANDOM.random((30_000, 3)) * (1 - low) + low).astype(F32)
+    rows[:8] = np.array([0, -0.0, 1, -1, math.nan, math.inf, -math.inf, 1e-40], F32)[:, None]
+    large, small = (gradsh.from_numpy(part.copy()).requires_grad_() for part in (rows, rows[:20]))
+    for x in (large, small):
+        function(x).backward(gradsh.ones(len(x), 3))
+    same(function(large).detach().numpy()[:20], function(small).detach().numpy())
+    same(large.grad.numpy()[:20], small.grad.numpy())
