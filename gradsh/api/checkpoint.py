@@ -18,8 +18,9 @@ from gradsh.engine.autograd.backward import backward
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import Recomputed, SavedVariable
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.device import CPU
 from gradsh.engine.values.dtype import of_numpy
-from gradsh.engine.values.size import CPU, Size
+from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 

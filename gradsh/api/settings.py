@@ -7,10 +7,9 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.parallel import set_threads, threads
+from gradsh.engine.values.device import CPU, CUDA_WAY, DEVICES, Device, check_device, no_accelerator, no_device
 from gradsh.engine.values.dtype import DType, as_dtype, of_numpy, promote_pair, result_type
-from gradsh.engine.values.size import CPU, Device
 from gradsh.engine.values.storage_objects import UntypedStorage
-from gradsh.ops.copy_cast import CUDA_WAY, DEVICES, check_device, no_accelerator, no_device
 from gradsh.process.blas_threads import wanted
 from gradsh.text.fault import fail
 

@@ -14,8 +14,9 @@ from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.device import Device
 from gradsh.engine.values.dtype import DType
-from gradsh.engine.values.size import Device, Size
+from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 _HALF = (

@@ -9,7 +9,8 @@ from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values import dtype as dtypes
-from gradsh.engine.values.size import CPU, Device, Size
+from gradsh.engine.values.device import CPU, Device
+from gradsh.engine.values.size import Size
 from gradsh.version import PYTORCH_VERSION
 
 _SETTINGS = "gradsh.api.settings"

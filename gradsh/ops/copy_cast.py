@@ -9,10 +9,10 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.device import CPU, Device, check_device, no_accelerator
 from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct, is_same_view, reads_what_it_writes, write_in_order
 from gradsh.engine.values.shape import broadcast_shapes
-from gradsh.engine.values.size import CPU, Device
 from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import contiguous_format, is_laid_out, laid_out, preserve_format
 from gradsh.text.fault import fail
@@ -153,39 +153,6 @@ composite(
 
 
 # --- data types -------------------------------------------------------------------------------------------------
-
-
-CUDA_WAY = "gradsh computes on the CPU: leave the device out, or `set cuda ignore` to go on as if there were a GPU"
-
-DEVICES = (
-    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
-    "mps", "meta", "hpu", "mtia",
-)
-"""The types of devices that PyTorch knows."""
-
-
-def check_device(device: object) -> None:
-    """Refuse a device other than the CPU, unless the session takes the CPU for every device (`set cuda ignore`)."""
-    if device is None or device is CPU:
-        return
-    name = "cuda" if type(device) is int else str(getattr(device, "type", device)).partition(":")[0]
-    if name != "cpu" and current().flags.get("cuda") != "ignore":
-        raise no_accelerator() if type(device) is int else no_device(name)
-
-
-def no_accelerator() -> Exception:
-    """Return the error for a device that is given as a number, which PyTorch takes for one of an accelerator."""
-    return fail("value", "Cannot access accelerator device when none is available.", RuntimeError, device="cuda", way=CUDA_WAY)
-
-
-def no_device(name: str) -> Exception:
-    """Return the error for a device that is not there, with the way out."""
-    if name == "cuda":
-        return fail("value", "Torch not compiled with CUDA enabled", AssertionError, device=name, way=CUDA_WAY)
-    if name in DEVICES:
-        return fail("value", f"gradsh computes on the CPU, not on the device {name}", RuntimeError, device=name, way=CUDA_WAY)
-    message = f"Expected one of {', '.join(DEVICES)}, privateuseone device type at start of device string: {name}"
-    return fail("value", message, RuntimeError, device=name)
 
 
 to_copy = op(

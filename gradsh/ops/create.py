@@ -9,9 +9,9 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.values.device import check_device
 from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy
 from gradsh.engine.values.storage import strided
-from gradsh.ops.copy_cast import check_device
 from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import laid_out, preserve_format
 from gradsh.process.blas_threads import LARGE, let_go

@@ -9,9 +9,10 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.values.device import check_device
 from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy, promote_pair
 from gradsh.engine.values.size import Size
-from gradsh.ops.copy_cast import check_device, to_dtype
+from gradsh.ops.copy_cast import to_dtype
 from gradsh.ops.create import TORCH, allocate, check_bytes, default_or, finished
 from gradsh.text.fault import fail
 

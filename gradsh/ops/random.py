@@ -12,10 +12,10 @@ from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
+from gradsh.engine.values.device import CPU, Device, check_device
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
-from gradsh.engine.values.size import CPU, Device
 from gradsh.ops.arguments import zeros_of_shape
-from gradsh.ops.copy_cast import check_device, zeros_of
+from gradsh.ops.copy_cast import zeros_of
 from gradsh.ops.create import LIKE, TORCH, alike, check_bytes, factory, finished
 from gradsh.ops.kernels.geometry import array_of, memory_order
 from gradsh.text.fault import fail

@@ -4,9 +4,9 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.device import CUDA_WAY
 from gradsh.engine.values.dtype import DType, bool_, float32, float64, int8, int16, int32, int64, uint8
 from gradsh.engine.values.size import Size
-from gradsh.ops.copy_cast import CUDA_WAY
 from gradsh.ops.create import allocate
 from gradsh.ops.from_data import to_array
 from gradsh.text.fault import fail

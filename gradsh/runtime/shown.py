@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.device import Device
 from gradsh.engine.values.dtype import DType
-from gradsh.engine.values.size import Device
 from gradsh.engine.values.storage import owner_of
 
 SMALL = 16_000

@@ -383,6 +383,12 @@ def test_the_default_device_is_the_cpu_and_no_other() -> None:
     assert [failure.problem.message.split()[0] for failure in failures] == ["Torch", "Cannot", "Cannot"]
 
 
+def test_a_device_stands_in_with() -> None:
+    printed, _, failures, _ = run("import torch\nwith torch.device('cpu') as d:\n    print(d, torch.ones(1))\nwith torch.device('meta'): 1")
+    assert printed == "cpu tensor([1.])\n"
+    assert "the device meta" in failures[0].problem.message
+
+
 @pytest.mark.parametrize(("text", "way"), [
     ("torch.complex(1, 2)", "no complex numbers"), ("torch.eye(2).to_sparse()", "dense"), ("import gc; gc.get_objects()", "memory"),
     ("from functools import singledispatchmethod as s\ns(len)", "leave out what needs it"),

@@ -6,9 +6,8 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
+from gradsh.engine.values.device import Device, check_device
 from gradsh.engine.values.dtype import as_dtype
-from gradsh.engine.values.size import Device
-from gradsh.ops.copy_cast import check_device
 from gradsh.text.fault import fail
 
 

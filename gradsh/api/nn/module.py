@@ -14,8 +14,8 @@ from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import check_ordinary, ordinary, read
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
+from gradsh.engine.values.device import check_device
 from gradsh.engine.values.dtype import bfloat16, float16
-from gradsh.ops.copy_cast import check_device
 from gradsh.text.fault import fail
 
 _TABLES = ("_parameters", "_buffers", "_modules")

@@ -10,9 +10,10 @@ from gradsh.engine.ambient import current
 from gradsh.engine.graph.lazy_methods import lazy_methods
 from gradsh.engine.graph.types import TensorBase
 from gradsh.engine.registry import find
+from gradsh.engine.values.device import CPU, Device
 from gradsh.engine.values.dtype import DType, of_numpy
 from gradsh.engine.values.shape import at_dim
-from gradsh.engine.values.size import CPU, Device, Size
+from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:

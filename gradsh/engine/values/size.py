@@ -1,4 +1,4 @@
-"""What a tensor says of its extents and its place: `Size`, PyTorch's torch.Size, and the one `Device` there is."""
+"""What a tensor says of its extents: `Size`, PyTorch's torch.Size."""
 
 import math
 from typing import Any
@@ -25,29 +25,3 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, other))
-
-
-class Device:
-    """A device as a value. Tensors are on `cpu`, the one there is; an operation that is given another refuses it."""
-
-    __slots__ = ("index", "type")
-    __script_attributes__ = frozenset({"type", "index"})
-
-    def __init__(self, type: str = "cpu", index: int | None = None) -> None:
-        self.type = type
-        self.index = index
-
-    def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
-
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
-
-
-CPU = Device()

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.values.device import CPU, Device
 from gradsh.engine.values.dtype import Array, DType, of_numpy
-from gradsh.engine.values.size import CPU, Device
 from gradsh.engine.values.storage import owner_of
 from gradsh.text.fault import fail
 

@@ -1,0 +1,70 @@
+"""Where a tensor is: the one `Device` there is, and how others are refused."""
+
+from gradsh.engine.ambient import current
+from gradsh.text.fault import fail
+
+CUDA_WAY = "gradsh computes on the CPU: leave the device out, or `set cuda ignore` to go on as if there were a GPU"
+
+DEVICES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
+    "mps", "meta", "hpu", "mtia",
+)
+"""The types of devices that PyTorch knows."""
+
+
+def check_device(device: object) -> None:
+    """Refuse a device other than the CPU, unless the session takes the CPU for every device (`set cuda ignore`)."""
+    if device is None or device is CPU:
+        return
+    name = "cuda" if type(device) is int else str(getattr(device, "type", device)).partition(":")[0]
+    if name != "cpu" and current().flags.get("cuda") != "ignore":
+        raise no_accelerator() if type(device) is int else no_device(name)
+
+
+def no_accelerator() -> Exception:
+    """Return the error for a device that is given as a number, which PyTorch takes for one of an accelerator."""
+    return fail("value", "Cannot access accelerator device when none is available.", RuntimeError, device="cuda", way=CUDA_WAY)
+
+
+def no_device(name: str) -> Exception:
+    """Return the error for a device that is not there, with the way out."""
+    if name == "cuda":
+        return fail("value", "Torch not compiled with CUDA enabled", AssertionError, device=name, way=CUDA_WAY)
+    if name in DEVICES:
+        way = "leave the device out, or run the program on PyTorch: `gradsh trace FILE`"
+        return fail("value", f"gradsh computes on the CPU, not on the device {name}", RuntimeError, device=name, way=way)
+    message = f"Expected one of {', '.join(DEVICES)}, privateuseone device type at start of device string: {name}"
+    return fail("value", message, RuntimeError, device=name)
+
+
+class Device:
+    """A device as a value. Tensors are on `cpu`, the one there is; an operation that is given another refuses it."""
+
+    __slots__ = ("index", "type")
+    __script_attributes__ = frozenset({"type", "index"})
+
+    def __init__(self, type: str = "cpu", index: int | None = None) -> None:
+        self.type = type
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __enter__(self) -> "Device":
+        check_device(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the device as it is: tensors were on the CPU."""
+
+
+CPU = Device()
