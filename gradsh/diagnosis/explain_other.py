@@ -17,9 +17,8 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
-from gradsh.runtime.missing_modules import ON_PYTORCH, way_without
-from gradsh.runtime.modules import MODULES, only_python_has
-from gradsh.runtime.pytorch_names import only_pytorch_has
+from gradsh.runtime.missing_modules import ON_PYTORCH, held_elsewhere, way_without
+from gradsh.runtime.modules import MODULES
 from gradsh.text.span import Span
 
 if TYPE_CHECKING:
@@ -142,10 +141,11 @@ def _attribute(case: "Case") -> None:
 def _known_elsewhere(case: "Case", owner: object, name: str) -> bool:
     """Say the way to do without what PyTorch, or Python's own module, has: then no other name was meant. Tell whether it has it."""
     space = case.machine.guard.space(owner)
-    way = way_without(f"{space}.{name}") if space else ""
-    if not way and not only_pytorch_has(space, name) and not only_python_has(space, name):
+    who = held_elsewhere(space, name) if space else ""
+    if not who:
         return False
-    case.notes.append(f"{'PyTorch' if space[:5] == 'torch' else 'Python'} has `{space}.{name}`; gradsh does not")
+    case.notes.append(f"{who} has `{space}.{name}`; gradsh does not")
+    way = way_without(f"{space}.{name}")
     case.help += [way] if way else []
     _on_pytorch(case)
     return True

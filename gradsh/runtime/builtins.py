@@ -10,6 +10,7 @@ from gradsh.compiler.expressions import identifier
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.bounded_operators import modular_power, power
 from gradsh.runtime.host import RuntimeHost
+from gradsh.runtime.modules import OR_TRACE
 from gradsh.runtime.pytorch_names import tell_absent
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
 from gradsh.runtime.session_files import open as open_file
@@ -31,7 +32,7 @@ REFUSED = {
     "exec": "write the statements themselves; `load FILE` runs a script",
     "eval": "write the expression itself; for text that holds a number use `float(text)`",
     "compile": "write the statements themselves",
-    "input": "a program reads no input here: write the value in place of the call, or run it with `gradsh trace FILE`",
+    "input": "a program reads no input here: write the value in place of the call",
     "__import__": "write `import NAME` at the top",
     "globals": "put what you look up into a dictionary, as in `{'Net': Net}[name]`; the command `vars` lists the variables",
     "locals": "the command `vars` lists the variables",
@@ -57,7 +58,7 @@ class Refused:
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         """Raise NameError; for `input` EOFError, as Python does where the input is at its end."""
-        way = REFUSED[self._name]
+        way = f"{REFUSED[self._name]}, {OR_TRACE}"
         if self._name == "input":
             raise fail("io", "EOF when reading a line", EOFError, way=way)
         raise fail("name", f"`{self._name}` is not part of gradsh: {way}", NameError, name=self._name, way=way)

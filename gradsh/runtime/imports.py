@@ -10,9 +10,8 @@ from gradsh.engine.ambient import current
 from gradsh.runtime.files import FileModule, Files
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import Library, listed
-from gradsh.runtime.missing_modules import Absent, way_without
-from gradsh.runtime.modules import MODULES, REFUSED_MODULE, STANDS_IN, only_python_has
-from gradsh.runtime.pytorch_names import only_pytorch_has
+from gradsh.runtime.missing_modules import Absent, held_elsewhere
+from gradsh.runtime.modules import MODULES, REFUSED_MODULE, STANDS_IN
 from gradsh.text.fault import fail
 
 _IGNORED = frozenset({"__future__"})
@@ -41,7 +40,7 @@ class Imports:
             try:
                 found = found.get(part)
             except AttributeError:
-                if way_without(path) or only_pytorch_has(*path.rpartition(".")[::2]):
+                if held_elsewhere(*path.rpartition(".")[::2]):
                     return Absent(path)
                 if isinstance(self._top(top), Library) or top == "torch":
                     raise self._no_module(path, top) from None
@@ -110,7 +109,7 @@ class Imports:
         try:
             return namespace.get(name)
         except AttributeError:
-            if way_without(f"{path}.{name}") or only_pytorch_has(path, name) or only_python_has(path, name):
+            if held_elsewhere(path, name):
                 return Absent(f"{path}.{name}", member=True)
             text = f"cannot import name '{name}' from '{path}'"
             raise fail("name", text, ImportError, name=name, owner=namespace) from None

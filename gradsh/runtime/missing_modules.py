@@ -11,7 +11,7 @@ from gradsh.text.fault import fail
 ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists everything that gradsh does not have"
 _ONE = "gradsh computes in one process on the CPU: use the module itself"
 _PRECISION = "remove it: gradsh computes on the CPU, in float32 or float64"
-_WRITE = "write it with tensor operations, or leave it out"
+_WRITE = f"write it with tensor operations, {OR_TRACE}"
 _REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs it"
 _LEAVE = f"leave out what needs it, {OR_TRACE}"
 _PLAIN = "remove it: call the function or the module itself"
@@ -76,6 +76,13 @@ def way_without(path: str) -> str:
     return ""
 
 
+def held_elsewhere(space: str, name: str) -> str:
+    """Return who has a name of a namespace that gradsh has not, such as "PyTorch", or "" where nobody has."""
+    if not (only_pytorch_has(space, name) or only_python_has(space, name) or way_without(f"{space}.{name}")):
+        return ""
+    return {"torch": "PyTorch", "numpy": "numpy"}.get(space.partition(".")[0], "Python")
+
+
 class Absent:
     """A module, or a name of one, that gradsh does not have: importing it is allowed, using it says what to do instead."""
 
@@ -90,10 +97,10 @@ class Absent:
         """Raise ModuleNotFoundError with the way to do without the module."""
         space, _dot, name = self._module.rpartition(".")
         known = module_of(self._module)
-        of_pytorch = only_pytorch_has(space, name)
-        what = "" if self._member or of_pytorch else "module "
-        of_python = only_python_has(space, name) or self._module.partition(".")[0] in sys.stdlib_module_names
-        otherwise = _LEAVE if of_python else _WRITE if of_pytorch else _REMOVE
+        what = "" if self._member or only_pytorch_has(space, name) else "module "
+        top = self._module.partition(".")[0]
+        of_python = only_python_has(space, name) or top in sys.stdlib_module_names
+        otherwise = _LEAVE if of_python else _WRITE if top == "torch" else _REMOVE
         way = way_without(self._module) or (known.why if known and known.how == REFUSED_MODULE else otherwise)
         raise fail(
             "name", f"gradsh has no {what}'{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way

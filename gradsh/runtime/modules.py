@@ -4,6 +4,7 @@ Imports, `gradsh check` and the documents read it. A module that is not in it is
 """
 
 import sys
+from types import ModuleType
 
 from gradsh.text.tuples import NamedTuple
 
@@ -161,6 +162,9 @@ def module_of(path: str) -> Module | None:
 
 
 def only_python_has(path: str, name: str) -> bool:
-    """Tell whether Python's own module has a function or class that the one of the table does not offer."""
+    """Tell whether Python's own module has a function, class or module that the one of the table does not offer."""
     entry = module_of(path)
-    return entry is not None and entry.how == REAL and name[:1] != "_" and callable(getattr(sys.modules.get(path), name, None))
+    if entry is None or entry.how != REAL or name[:1] == "_":
+        return False
+    found = getattr(sys.modules.get(path), name, None)
+    return callable(found) or isinstance(found, ModuleType)
