@@ -1,5 +1,7 @@
 """torch's small functions that are no operations: default dtype, print options, seeds, questions about values."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import numpy as np
@@ -230,6 +232,26 @@ def no_group(*_args: object, **_kwargs: object) -> NoReturn:
 
 def ignore(*_args: object, **_kwargs: object) -> None:
     """Take any arguments and do nothing (settings that have no meaning here: cuDNN switches)."""
+
+
+@contextmanager
+def cudnn_flags(
+    enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False, allow_tf32: bool = True,
+    fp32_precision: str = "none",
+) -> Iterator[None]:
+    """Hold cuDNN's switches at these values within a block: nothing here depends on them."""
+    del benchmark_limit, fp32_precision
+    values = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
+    held = {f"torch.backends.cudnn.{name}": value for name, value in values.items()}
+    flags = current().flags
+    before = {key: flags[key] for key in held if key in flags}
+    flags.update(held)
+    try:
+        yield
+    finally:
+        for key in held:
+            flags.pop(key, None)
+        flags.update(before)
 
 
 def get_num_threads() -> int:

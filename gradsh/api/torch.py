@@ -393,6 +393,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.backends.cudnn": Switches("torch.backends.cudnn", {
         "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True,
         "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),
+        "flags": lazy(_SETTINGS, "cudnn_flags"),
     }),
     "torch.version": Namespace("torch.version", {"__version__": PYTORCH_VERSION, "cuda": None, "hip": None}),
     "torch.serialization": Namespace("torch.serialization", lazily(

@@ -100,7 +100,7 @@ class NameChecker:
             for name, value in self._imported(node):
                 imported.setdefault(name, []).append(None if id(node) in tried and isinstance(value, Absent) else value)
         others |= {name for name, count in self._bindings().items() if count > len(imported.get(name, ()))}
-        self.values = {name: values[0] for name, values in imported.items() if name not in others and len(values) == 1}
+        self.values = {name: values[0] for name, values in imported.items() if name not in others and len(set(map(id, values))) == 1}
 
     def problems(self) -> list[Problem]:
         """Return a problem for each name, and each attribute of a namespace, that nothing binds or offers."""

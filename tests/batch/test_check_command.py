@@ -23,7 +23,7 @@ WRONG = [
     ("x = torch.onse(2)", "module 'torch' has no attribute 'onse'", "did you mean `torch.ones`?"),
     ("import torch.nn as nn\nnn.linear(1, 2)", "module 'torch.nn' has no attribute 'linear'", "`torch.nn.functional.linear`"),
     ("from torch.optim import SDG", "cannot import name 'SDG' from 'torch.optim'", "`torch.optim.SGD`"),
-    ("import torch\ntorch.jit(1)", "module 'torch' has no attribute 'jit'", "remove it"),
+    ("import torch\nimport torch\ntorch.jit(1)", "module 'torch' has no attribute 'jit'", "remove it"),
     ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),
     ("import sklearn.metrics as m\nm.f1([1])", "gradsh has no module 'sklearn.metrics'", "make the data"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),

@@ -389,6 +389,14 @@ def test_a_device_stands_in_with() -> None:
     assert "the device meta" in failures[0].problem.message
 
 
+def test_the_switches_of_cudnn_hold_within_a_block() -> None:
+    printed, _, failures, _ = run(
+        "import torch\nb = torch.backends.cudnn\nb.benchmark = True\n"
+        "with b.flags(deterministic=True):\n    print(b.deterministic, b.benchmark)\nprint(b.deterministic, b.benchmark)"
+    )
+    assert (printed, failures) == ("True False\nFalse True\n", [])
+
+
 @pytest.mark.parametrize(("text", "way"), [
     ("torch.complex(1, 2)", "no complex numbers"), ("torch.eye(2).to_sparse()", "dense"), ("import gc; gc.get_objects()", "memory"),
     ("from functools import singledispatchmethod as s\ns(len)", "leave out what needs it"),
