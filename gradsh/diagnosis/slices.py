@@ -12,8 +12,8 @@ def slice_before(finder: Finder, root: Site, *, after: int = 0, freed: bool = Fa
 
     They come in the order of the text; `after` leaves out those up to a line; `freed` takes in what any pass has freed a part of.
     """
-    same = [site for site in finder.code.sites if site.same_scope(root)
-            and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef) and after < site.line]
+    same = sorted((site for site in finder.code.sites if site.same_scope(root)
+                   and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef) and after < site.line), key=lambda site: site.line)
     found: dict[int, Site] = {}
     wanted = list(reads(root.statement))
     seen: set[str] = set()

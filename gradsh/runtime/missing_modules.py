@@ -39,6 +39,7 @@ _TORCH = {
         "use dense tensors",
     ),
     "torch.nested": "pad the tensors to one length with `pad_sequence`",
+    "torch.Tensor.resize": "write `reshape`", "torch.Tensor.resize_as": "write `x.reshape(other.shape)`",
     "torch.Tensor.map_": "write the operation for the whole tensor",
     "torch.Tensor.apply_": "write the operation for the whole tensor",
     "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,

@@ -42,6 +42,9 @@ REBOUND = (
     "w, b = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)\nfor i in range(3):\n"
     "    loss = (w * 2 + b).sum()\n    loss.backward()\n    w = w - 0.1 * w.grad\n    b = b - 0.1 * b.grad\n"
 )
+BOUND_ANEW = (
+    "a = torch.ones(3, requires_grad=True)\nb = a * 2\nb[1] = 2\nb.sum().backward()\nb = a.sigmoid()\nb[1] = 2\nb.sum().backward()\n"
+)
 NO_GRADIENT_YET = "w = torch.ones(2, requires_grad=True)\nfor i in range(2):\n    w.grad.zero_()\n    (w * w).sum().backward()\n"
 NUMBERS = (
     "net, total = nn.Linear(2, 1), 0\nfor x in torch.randn(2, 3, 2):\n    total += net(x).pow(2).mean().item()\ntotal.backward()\n"
@@ -497,6 +500,7 @@ SUPERVISED = (
     (SNAPSHOT, "remove `.data` on line 8", "line 6"),
     (DRAWN_BY_A_GENERATOR, "`h = h.detach()` before line 10", "again"),
     (SAMPLED, "write `q.rsample` on line 9", "requires_grad"),
+    (BOUND_ANEW, "`a.sigmoid().clone()`", "compute it again"),
     (YIELDED, "`[t.select(0, place) for place in range(t.shape[0])]` on line 6", "clone"),
     (ROUNDED, "write line 10 so that it has a graph", "remove"),
     (ANGLES, "`torch.tensor(a / 10, requires_grad=True)` on line 10", "total"),
