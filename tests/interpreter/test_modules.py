@@ -502,6 +502,26 @@ def test_the_tensor_types_of_a_gpu_are_values_that_are_refused_where_they_are_us
         assert "Torch not compiled with CUDA enabled" in failures[0].problem.message
 
 
+def test_a_module_without_tensors_is_moved_anywhere() -> None:
+    """PyTorch asks tensor by tensor, so that a loss function is moved where there is no such device."""
+    moved = "import torch\nloss = torch.nn.MSELoss().cuda().cuda(0).to('cuda:0').to(torch.device('cuda'))\nprint(loss)\n"
+    printed, _, failures, _ = run(moved)
+    assert (printed, failures) == ("MSELoss()\n", [])
+    for line in ("torch.nn.ReLU().to('foo')", "torch.nn.ReLU().to(0)", "torch.nn.Linear(1, 1).to(0)", "torch.nn.BatchNorm1d(1).cuda()"):
+        assert run("import torch\n" + line)[2], line
+
+
+def test_cuda_takes_a_gpu_only() -> None:
+    for line in ("torch.ones(1).cuda('cpu')", "torch.ones(1).cuda(torch.device('cpu'))", "torch.nn.Linear(1, 1).cuda('meta')"):
+        assert run("import torch\n" + line)[2][0].problem.message == "Invalid device, must be cuda device"
+
+
+def test_a_device_is_the_default_one_within_a_with() -> None:
+    assert run("import torch\nwith torch.device('cpu') as d:\n    print(d, torch.ones(1))")[0] == "cpu tensor([1.])\n"
+    failure = run("import torch\nwith torch.device('cuda'):\n    torch.ones(1)")[2][0]
+    assert failure.problem.message == "Torch not compiled with CUDA enabled"
+
+
 def test_the_summary_of_memory_has_the_sessions_counts() -> None:
     text = "import torch\nx = torch.ones(1000)\nprint(torch.cuda.memory_stats()['allocated_bytes.all.current'], "
     printed = run(text + "torch.cuda.memory_summary())")[0]

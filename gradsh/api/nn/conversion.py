@@ -6,13 +6,13 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
-from gradsh.engine.values.device import Device, check_device
+from gradsh.engine.values.device import DEVICES, Device, check_device, type_of
 from gradsh.engine.values.dtype import as_dtype
 from gradsh.text.fault import fail
 
 
-def parse_to(args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the numpy dtype that `to(...)` asks for, None if it names a device only."""
+def parse_to(args: tuple[object, ...], kwargs: dict[str, Any], moves: bool) -> Any:
+    """Return the numpy dtype that `to(...)` asks for, None if it names a device only, which is refused where a tensor `moves`."""
     dtype = as_dtype(kwargs.get("dtype"))
     for value in (*args, kwargs.get("device")):
         named = as_dtype(value)
@@ -20,7 +20,7 @@ def parse_to(args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
             dtype = named
         elif isinstance(value, Tensor):
             dtype = value.dtype
-        elif isinstance(value, (str, Device)):
+        elif type(value) is int or (isinstance(value, (str, Device)) and (moves or type_of(value) not in DEVICES)):
             check_device(value)
     if dtype is None:
         return None

@@ -1,6 +1,7 @@
 """nn.Module: what a module is. Registration by attribute, modes, conversion, calling with hooks, and its repr."""
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 from weakref import ref
 
@@ -14,7 +15,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import check_ordinary, ordinary, read
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
-from gradsh.engine.values.device import check_device
+from gradsh.engine.values.device import check_gpu
 from gradsh.engine.values.dtype import bfloat16, float16
 from gradsh.text.fault import fail
 
@@ -245,7 +246,7 @@ class Module(Walk, ModuleState):
         """Convert all floating point parameters and buffers to a dtype (a device or a tensor's dtype may be given)."""
         from gradsh.api.nn.conversion import parse_to
 
-        dtype = parse_to(args, kwargs)
+        dtype = parse_to(args, kwargs, self._has_tensors())
         return self if dtype is None else self._floats_to(dtype)
 
     def _floats_to(self, dtype: Any) -> Any:
@@ -277,9 +278,13 @@ class Module(Walk, ModuleState):
         return self
 
     def cuda(self, device: object = None) -> Any:
-        """Return the module if the session ignores other devices; refuse otherwise."""
-        check_device("cuda" if device is None else device)
+        """Return the module if the session ignores other devices, or has nothing to move; refuse otherwise."""
+        if self._has_tensors():
+            check_gpu(device)
         return self
+
+    def _has_tensors(self) -> bool:
+        return next(chain(self.parameters(), self.buffers()), None) is not None
 
     def type(self, dst_type: Any) -> Any:
         """Convert all parameters and buffers to a dtype."""

@@ -16,9 +16,21 @@ def check_device(device: object) -> None:
     """Refuse a device other than the CPU, unless the session takes the CPU for every device (`set cuda ignore`)."""
     if device is None or device is CPU:
         return
-    name = "cuda" if type(device) is int else str(getattr(device, "type", device)).partition(":")[0]
+    name = "cuda" if type(device) is int else type_of(device)
     if name != "cpu" and current().flags.get("cuda") != "ignore":
         raise no_accelerator() if type(device) is int else no_device(name)
+
+
+def check_gpu(device: object) -> None:
+    """Refuse what `cuda(device)` is given: another device than a GPU, as PyTorch does, and a GPU, unless the session ignores it."""
+    if isinstance(device, (str, Device)) and type_of(device) in DEVICES and type_of(device) != "cuda":
+        raise fail("value", "Invalid device, must be cuda device", RuntimeError)
+    check_device("cuda" if device is None else device)
+
+
+def type_of(device: object) -> str:
+    """Return the type of a device, or of its name."""
+    return str(getattr(device, "type", device)).partition(":")[0]
 
 
 def no_accelerator() -> Exception:
