@@ -170,8 +170,10 @@ $(VENV)/pyvenv.cfg: FORCE
 
 FORCE:
 
+# An editable install compiles nothing, and a script's walls keep the modules that it imports later from being compiled for the next run.
 $(VENV)/installed: $(VENV)/pyvenv.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m compileall -q gradsh
 	@touch $@
 
 $(VENV)/developed: $(VENV)/installed constraints.txt
