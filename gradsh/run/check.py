@@ -189,7 +189,7 @@ class NameChecker:
         except ImportError as error:
             owner = _fields(error).get("owner")
             meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.name)) if owner is not None else ""
-            self._tell("name", str(error), node.span, f"did you mean {meant}?" if meant else "")
+            self._tell("name", str(error), node.span, f"did you mean {meant}?" if meant else ON_PYTORCH)
         except ProblemError as error:  # of a file beside the script
             if error.problem not in self.found:
                 self.found.append(error.problem)
