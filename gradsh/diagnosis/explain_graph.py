@@ -12,7 +12,7 @@ from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.probe.passes import saves
 from gradsh.probe.snapshot import nodes_below
-from gradsh.runtime.activation import circumstances
+from gradsh.runtime.activation import Place, circumstances
 from gradsh.text.problem import Label
 
 if TYPE_CHECKING:
@@ -91,13 +91,19 @@ def _version(case: "Case") -> None:
         case.title = f"backward needs {node.name()}.{name}, which was modified in place after it was saved"
         detail = "" if entry is None else f", {_shape_of(entry.shape)}"
         saved = case.mark("saved", node.location, f"saved here: {name}{detail}, at version {case.fields.get('expected')}")
+    places = _writes(case)
+    case.failed(f"needed here, at version {case.fields.get('expected')}")
+    case.cause = Cause(node, str(name), (), entry.nbytes if entry else 0, saved, None, case.now(), places)
+
+
+def _writes(case: "Case") -> tuple[Place, ...]:
+    """Mark where the memory was written since; return the places."""
     places = [
         place for version, where in case.fields.get("writes", ())
         if (place := case.mark("modified", where, f"modified here, version {version}")) is not None
     ]
     _once(case, "modified")
-    case.failed(f"needed here, at version {case.fields.get('expected')}")
-    case.cause = Cause(node, str(name), (), entry.nbytes if entry else 0, saved, None, case.now(), tuple(places))
+    return tuple(places)
 
 
 def _once(case: "Case", role: str) -> None:
@@ -235,8 +241,9 @@ def _view_inplace(case: "Case") -> None:
     origins: tuple[Origin, ...] = () if place is None or statement is None else (Origin(place.span, place.source, False, statement),)
     if place is None:
         origins = _built(case, case.fields.get("tensor"), "the view is created here", _written_expression(case))
-    case.failed("written in place here")
-    case.cause = Cause(needed=case.now(), cuts=origins, tensor=case.fields.get("tensor"))
+    writes = _writes(case)
+    case.failed("used here" if writes else "written in place here")
+    case.cause = Cause(needed=case.now(), cuts=origins, tensor=case.fields.get("tensor"), writes=writes)
 
 
 def _not_leaf(case: "Case") -> None:

@@ -96,7 +96,7 @@ def _unrecorded(finder: Finder, site: Site) -> None:
 def _last_update(finder: Finder, site: Site) -> Site:
     """Return the last of the statements from one on, one below the other, that write into leaves that require grad."""
     last = site
-    for one in finder.code.sites:
+    for one in sorted(finder.code.sites, key=lambda one: one.line):
         if one.line > last.line and one.same_block(site):
             written_to = finder.tensor(finder.value(written_path(one)))
             if written_to is None or not (written_to.requires_grad and written_to.is_leaf):
@@ -130,12 +130,13 @@ def _cloned_view(finder: Finder, effect: str) -> None:
     """The view that is written: take it of a copy, where the base is not read any more."""
     for origin in finder.cause.cuts:
         site = finder.code.at(origin.span, origin.source)
-        if site is None or not isinstance(site.statement, tree.Assign):
+        if site is None or not isinstance(site.statement, tree.Assign | tree.Return) or site.statement.value is None:
             continue
         value = site.statement.value
         text = text_of(site.source, value.span)
         plain = isinstance(value, tree.Name | tree.Attribute | tree.Call | tree.Subscript) and "\n" not in text
-        if plain and finder.case.story == "view_inplace" and not isinstance(site.statement.targets[0], tree.Tuple | tree.List):
+        several = isinstance(site.statement, tree.Assign) and isinstance(site.statement.targets[0], tree.Tuple | tree.List)
+        if plain and finder.case.story == "view_inplace" and not several:
             finder.offer(f"copy the view: `{text}.clone()` on line {site.line}",
                          Draft().replace(site.source, value.span, f"{text}.clone()"),
                              effect, changes=effect)
@@ -168,11 +169,17 @@ def _late_leaf(finder: Finder, site: Site) -> None:
         made = finder.code.at(origin.span, origin.source)
         if made is None or not made.same_block(site) or made.line >= site.line:
             continue
+        path = _path_of_leaf(finder, made) or written_path(site)
         for node in headed(made.statement):
-            if isinstance(node, tree.keyword) and node.arg == "requires_grad" and (path := written_path(site)):
+            if isinstance(node, tree.keyword) and node.arg == "requires_grad" and path:
                 build = Draft().replace(made.source, node.value.span, "False").insert(site, "after", f"{path}.requires_grad_()")
                 finder.offer(f"fill it first, then set requires_grad: `{path}.requires_grad_()` after line {site.line}", build,
                              "autograd does not record the writes before it")
+
+
+def _path_of_leaf(finder: Finder, made: Site) -> str:
+    """Return the path under which a statement bound the leaf, of which another path may hold a view."""
+    return next((path for path in written(made.statement) if finder.tensor(finder.value(path)) is finder.cause.tensor), "")
 
 
 def view_inplace(finder: Finder) -> None:
@@ -190,7 +197,8 @@ def view_inplace(finder: Finder) -> None:
         finder.offer(f"write to a copy: `{path} = {path}.clone()` before line {site.line}",
                      Draft().insert(site, "before", f"{path} = {path}.clone()"), effect)
     _view_where_recorded(finder)
-    _whole_copied(finder)
+    if "multiple views" in str(finder.case.error):
+        _whole_copied(finder)
     if not lost:
         _cloned_view(finder, effect)
     if not _writes_a_result(finder, site):

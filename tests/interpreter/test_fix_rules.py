@@ -42,6 +42,12 @@ REBOUND = (
     "w, b = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)\nfor i in range(3):\n"
     "    loss = (w * 2 + b).sum()\n    loss.backward()\n    w = w - 0.1 * w.grad\n    b = b - 0.1 * b.grad\n"
 )
+OF_A_LEAF = "a = torch.zeros(2, requires_grad=True)\nb = a[1]\nb.add_(1)\n"
+FILLED = (
+    "class Flat(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return (x * 3).view(-1)\n"
+    "    @staticmethod\n    def backward(ctx, g):\n        return g.view(2, 2) * 3\n"
+    "x = torch.ones(2, 2, requires_grad=True)\nout = Flat.apply(x)\nwith torch.no_grad():\n    out.fill_(1)\nout.sum().backward()\n"
+)
 BOUND_ANEW = (
     "a = torch.ones(3, requires_grad=True)\nb = a * 2\nb[1] = 2\nb.sum().backward()\nb = a.sigmoid()\nb[1] = 2\nb.sum().backward()\n"
 )
@@ -500,6 +506,7 @@ SUPERVISED = (
     (SNAPSHOT, "remove `.data` on line 8", "line 6"),
     (DRAWN_BY_A_GENERATOR, "`h = h.detach()` before line 10", "again"),
     (SAMPLED, "write `q.rsample` on line 9", "requires_grad"),
+    (OF_A_LEAF, "in `with torch.no_grad():`", "b.requires_grad_"), (FILLED, "`(x * 3).view(-1).clone()` on line 8", "part"),
     (BOUND_ANEW, "`a.sigmoid().clone()`", "compute it again"),
     (YIELDED, "`[t.select(0, place) for place in range(t.shape[0])]` on line 6", "clone"),
     (ROUNDED, "write line 10 so that it has a graph", "remove"),

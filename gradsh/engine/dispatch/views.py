@@ -96,7 +96,8 @@ def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
         message = f"Output {edge[1]} of {forward_name(edge[0])} is a view and {modified} modified inplace."
     between = _AMBIGUOUS.replace("no_grad", "inference_mode")
     message += {"no_grad": _AMBIGUOUS, "inference": between, "multi": _SEVERAL, "custom": _CUSTOM}[view.creation]
-    return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.location)
+    writes = tensor.counter.writes_since(view.version)
+    return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.location, writes=writes)
 
 
 def refused_sibling(node: Node, output: int) -> Exception:
