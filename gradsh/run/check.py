@@ -9,6 +9,7 @@ from gradsh.commands import GRAMMARS
 from gradsh.compiler.scopes import bound_names, children, tried_imports
 from gradsh.diagnosis.nearest import for_attribute, near
 from gradsh.engine.ambient import current, enter, tell
+from gradsh.engine.values.device import check_device
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.language.parser import MAX_TEXT, parse
@@ -109,6 +110,8 @@ class NameChecker:
         for node in self.nodes:
             if isinstance(node, tree.Attribute):
                 self._attribute(node)
+            elif isinstance(node, tree.keyword):
+                self._device(node)
             elif isinstance(node, tree.Name) and node.id not in seen:
                 seen.add(node.id)
                 self._name(node, whole)
@@ -145,6 +148,19 @@ class NameChecker:
                 meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.attr))
                 way = f"did you mean {meant}?" if meant else ""
             self._tell("attribute", f"module '{owner.name}' has no attribute '{node.attr}'", node.span, way)
+
+    def _device(self, node: tree.keyword) -> None:
+        """Tell of a device that is written out, if it is not here."""
+        name = node.value.value if isinstance(node.value, tree.Constant) else None
+        if node.arg != "device" or not isinstance(name, str):
+            return
+        if name.startswith("cuda"):
+            current().stands_in(f"device='{name}'", _METHODS["cuda"])
+            return
+        try:
+            check_device(name)
+        except RuntimeError as error:
+            self._tell("other", str(error), node.value.span, _fields(error).get("way", ""))
 
     def _offers(self, owner: object, name: str) -> bool:
         try:

@@ -27,6 +27,7 @@ WRONG = [
     ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),
     ("import sklearn.metrics as m\nm.f1([1])", "gradsh has no module 'sklearn.metrics'", "make the data"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
+    ("x = torch.ones(2, device='meta')", "gradsh computes on the CPU, not on the device meta", "gradsh trace FILE"),
     ("import numpy\nnumpy.ma", "module 'numpy' has no attribute 'ma'", "gradsh trace FILE"),
     ("from torch.masked import masked_tensor as m\nm(1)", "gradsh has no 'torch.masked.masked_tensor'", "gradsh trace FILE"),
     ("x = (1,\n", "'(' was never closed", "close it"),
