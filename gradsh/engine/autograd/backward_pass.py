@@ -130,7 +130,7 @@ class BackwardPass:
         """What runs at the end of the pass; it may add more."""
         self.position = 0
         self.deferred: list[Callable[[], None]] | None = [] if self.ambient.atomic else None
-        self.order, self.arriving = toposort(edge[0] for edge, _ in roots)
+        self.order, self.arriving = toposort([edge[0] for edge, _ in roots])
         self.needed = None if targets is None else needed_nodes(self.order, targets)
         if self.needed is not None:
             self.arriving = arriving_from(self.order, self.needed, (edge[0] for edge, _ in roots))
@@ -223,7 +223,7 @@ class BackwardPass:
                 arrived[edge[1]] = gradient
                 run_node_hooks(node, arrived)  # PyTorch runs a sole root's hooks, whether or not it leads to the inputs
             if type(node) is CompactNode and node not in buffers and (needed is None or node in needed):
-                buffers[node] = [gradient]
+                buffers[node] = gradient if type(gradient) is np.ndarray and gradient.ndim < 2 else [gradient]
             elif needed is None or node in needed:
                 self._deliver(edge, [gradient], 0)
         self.roots = []

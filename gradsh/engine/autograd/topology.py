@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from heapq import heappop, heappush
 from operator import attrgetter
+from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.compact_node import CompactNode
@@ -18,25 +19,23 @@ def toposort(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
     seen: set[Node] = set()
     arriving: dict[Node, int] = {}
     order: list[Node] = []
-    stack: list[Node] = []
-    for root in roots:
-        if isinstance(root, AccumulateGrad):
-            arriving[root] = arriving.get(root, 0) + 1
-        elif root not in seen:
-            seen.add(root)
-            stack.append(root)
+    stack = list(roots)
     while stack:
         node = stack.pop()
-        order.append(node)  # mostly in order already, which a sort notices
-        for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
-            if edge is None:
-                continue
-            node = edge[0] if type(edge) is tuple else edge  # type: ignore[assignment]
-            if type(node) is AccumulateGrad:
-                arriving[node] = arriving.get(node, 0) + 1
-            elif node not in seen:
-                seen.add(node)
-                stack.append(node)
+        if type(node) is AccumulateGrad:
+            arriving[node] = arriving.get(node, 0) + 1
+        elif node not in seen:
+            seen.add(node)
+            order.append(node)  # mostly in order already, which a sort notices
+            if type(node) is CompactNode:
+                edge: Any = node.left
+                if edge is not None:
+                    stack.append(edge[0] if type(edge) is tuple else edge)
+                edge = node.right
+                if edge is not None:
+                    stack.append(edge[0] if type(edge) is tuple else edge)
+            else:
+                stack.extend([edge[0] for edge in node.edges if edge is not None])
     order.sort(key=_SEQUENCE, reverse=True)
     return _by_readiness(order) if RENUMBERED in current().flags else order, arriving
 

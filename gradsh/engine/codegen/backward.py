@@ -50,6 +50,7 @@ def step(node, run, needed, location):
     {turned}
     {edges}
     own = node.outputs[0]
+    {size}
     {formulas}
     grad = None
     if location is not KEEP:
@@ -175,11 +176,12 @@ def _step_of(record: Overload, layout: NodeLayout, careful: Callable[..., Any] |
         "constant": constant, "is_turned": is_turned, "disagree": disagree, "careful": careful,
         "DEFAULTS": plan.defaults, "LARGE": LARGE, "donatable": donatable, "multiply_into": _multiply_into,
     }
+    formulas = "\n".join(_formula(record, layout, scope, *one[:3]) for one in plan.formulas)
     source = fill(
         _STEP, check=check_saved(layout, record, _DECLINE, _HELD_OTHERWISE), edges=read_edges(layout, record),
+        size="large = grad.nbytes > LARGE" if "large" in formulas else "",
         looked_into=fill(_LOOKED_INTO) if careful is not None else "", turned=_turned(record) if looks else "",
-        formulas="\n".join(_formula(record, layout, scope, *one[:3]) for one in plan.formulas),
-        free=free_saved(layout, record), let_go=let_go(layout, record),
+        formulas=formulas, free=free_saved(layout, record), let_go=let_go(layout, record),
         deliver=deliver([targets[0] for targets, _, _, _ in plan.formulas], careful is not None),
     )
     return compile_source(f"step of {record.name}", source, scope)
@@ -215,7 +217,7 @@ def _formula(
     reusing = getattr(formula, "reusing", None)
     if last and reusing is not None:
         scope[f"r{n}"] = reusing
-        gradient = f"(r{n}(donatable(grad), {', '.join(arguments)}) if grad.nbytes > LARGE else {gradient})"
+        gradient = f"(r{n}(donatable(grad), {', '.join(arguments)}) if large else {gradient})"
     elementwise = record.ufunc is not None
     unlike = f"type(g{n}) is not ndarray or g{n}.shape != m{n}[0] or g{n}.dtype is not m{n}[1]"
     if elementwise:  # so a gradient has the shape of the result
@@ -236,7 +238,7 @@ def _product(saved: str, layout: NodeLayout, last: bool) -> str:
     factor = f"{saved} if type({saved}) is ndarray else constant({saved}, grad.dtype)"
     unlike = "" if layout is COMPACT else f" or type({saved}) is not ndarray or {saved}.dtype is not grad.dtype"
     into = "donatable(grad)" if last else "None"
-    return f"(multiply(grad, {factor}) if grad.nbytes <= LARGE{unlike} else multiply_into({into}, grad, {factor}))"
+    return f"(multiply(grad, {factor}) if not large{unlike} else multiply_into({into}, grad, {factor}))"
 
 
 def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
