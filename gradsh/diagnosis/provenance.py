@@ -29,7 +29,7 @@ class Frame(NamedTuple):
     local: dict[str, Any] | None
 
 
-def frame_of(unit: "Unit", local: dict[str, Any] | None) -> Frame:
+def frame_of(unit: "Unit", local: dict[str, object] | None) -> Frame:
     """Return the frame of a top-level statement that is running, for questions outside of any failure."""
     from gradsh.diagnosis.trace import Step
 

@@ -71,7 +71,7 @@ def listed(module: object, names: str) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
 
 
-def load_math(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_math(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `math` offers."""
     import math
 
@@ -120,14 +120,14 @@ def _bounded(function: Callable[..., int]) -> Callable[..., int]:
     return bounded
 
 
-def load_copy(_: RuntimeHost) -> Mapping[str, Any]:
+def load_copy(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `copy` offers."""
     from gradsh.api import copying
 
     return listed(copying, "copy deepcopy")
 
 
-def load_random(_: RuntimeHost) -> Mapping[str, Any]:
+def load_random(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `random` offers."""
     import random
 
@@ -146,7 +146,7 @@ def load_random(_: RuntimeHost) -> Mapping[str, Any]:
     return listed(own, draws) | {"getrandbits": _named(getrandbits), "Random": offer(random.Random, draws)}
 
 
-def load_time(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_time(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `time` offers."""
     import time
 
@@ -164,7 +164,7 @@ def load_time(machine: RuntimeHost) -> Mapping[str, Any]:
     return listed(time, f"{names} strptime") | {"sleep": sleep}
 
 
-def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_itertools(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `itertools` offers."""
     import itertools
 
@@ -212,7 +212,7 @@ def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
     return own | {"chain": chain, "tee": itertools.tee}
 
 
-def load_collections(_: RuntimeHost) -> Mapping[str, Any]:
+def load_collections(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `collections` offers."""
     import collections
 
@@ -223,7 +223,7 @@ def load_collections(_: RuntimeHost) -> Mapping[str, Any]:
     return listed(collections, "OrderedDict defaultdict Counter deque ChainMap") | {"namedtuple": named_tuple, "abc": abstract}
 
 
-def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `functools` offers."""
     import functools
 
@@ -308,7 +308,7 @@ class Dispatched:
         return self.dispatch(type(args[0]))(*args, **kwargs)
 
 
-def load_typing(_: RuntimeHost) -> Mapping[str, Any]:
+def load_typing(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `typing` offers."""
     from gradsh.runtime.hints import BASES, HINTS
 
