@@ -34,7 +34,7 @@ def _stack() -> list[str]:
 
 def failed(node: Node) -> None:
     """Tell where a node that failed was made, and the nodes on whose behalf."""
-    again: Any = node
+    again = node
     while again is not None:
         metadata = again.metadata if again.extra is not None else {}
         _tell(again.name(), metadata.get("traceback_"), again is not node)
@@ -104,7 +104,7 @@ def is_anomaly_enabled() -> bool:
     return current().anomaly is not None
 
 
-def is_anomaly_check_nan_enabled() -> Any:
+def is_anomaly_check_nan_enabled() -> bool:
     """Return whether backward looks for nan."""
     anomaly = current().anomaly
     return anomaly is not None and anomaly[0]

@@ -36,7 +36,7 @@ class sdpa_kernel:
         self._chosen = [backends] if isinstance(backends, SDPBackend) else backends
         self._before: list[Any] = []
 
-    def __enter__(self) -> dict[Any, Any]:
+    def __enter__(self) -> dict[object, object]:
         if not isinstance(self._chosen, list):
             found = type(self._chosen).__name__
             message = f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {found}"
@@ -49,11 +49,11 @@ class sdpa_kernel:
     def __exit__(self, *error: object) -> None:
         current().flags[ALLOWED] = self._before.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         """Return `function` with only these ways allowed in it."""
 
         @functools.wraps(function)
-        def restricted(*args: object, **kwargs: object) -> Any:
+        def restricted(*args: object, **kwargs: object) -> object:
             with self:
                 return function(*args, **kwargs)
 

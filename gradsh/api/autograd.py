@@ -105,7 +105,7 @@ def _batched(
             if retain or row:
                 raise
             rows.append(of_row(row, False))  # fails again, having freed what PyTorch's only pass frees
-    stack: Any = find("stack")
+    stack = find("stack")
     return tuple(None if None in one else stack(list(one)) for one in zip(*rows, strict=True))
 
 

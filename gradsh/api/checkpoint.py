@@ -3,9 +3,8 @@
 The forward runs with hooks that keep a `Recomputed` in each saved tensor's place. The first one that backward asks for
 runs the function again, under the random state it had, and fills all of them.
 """
-
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -59,7 +58,7 @@ class _Frame:
     __slots__ = ("args", "checked", "completed", "contexts", "early", "function", "holders", "kwargs", "logs", "random", "saver")
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], keep: bool, checked: bool,
+        self, function: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object], keep: bool, checked: bool,
         early: bool, context: Any, logs: Any,
     ) -> None:
         self.logs: tuple[list[str], list[str]] | None = logs
@@ -234,7 +233,7 @@ def checkpoint(
     return found
 
 
-def _contexts(debug: Any, context_fn: Any) -> tuple[Any, Any, Any]:
+def _contexts(debug: object, context_fn: Any) -> tuple[Any, Any, Any]:
     """Return the contexts of the forward and of the second run, and what logs the operations of both (None: nothing does)."""
     if not debug:
         return (*((nullcontext(), nullcontext()) if context_fn is None else context_fn()), None)

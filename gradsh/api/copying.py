@@ -3,7 +3,6 @@
 Python's own asks each object for `__deepcopy__` and `__reduce_ex__`, hands out its memo and the object's dictionary, and calls
 what it was given. Here protocols are looked up on types, and the memo stays inside.
 """
-
 import functools
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -117,7 +116,7 @@ def _dict(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
     return made
 
 
-def _tuple(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _tuple(x: Any, kind: type, part: Part, memo: Memo | None) -> Any:
     held = [part(one) for one in x]
     if memo is not None and id(x) in memo:  # it holds itself, by a list
         return memo[id(x)]

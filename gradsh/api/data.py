@@ -21,7 +21,7 @@ from gradsh.text.fault import fail
 class Dataset(ScriptBase):
     """Base of datasets: `__getitem__(index)` and `__len__()`."""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> object:
         raise fail("type", "Subclasses of Dataset should implement __getitem__.", NotImplementedError)
 
     def __add__(self, other: "Dataset") -> "ConcatDataset":
@@ -61,7 +61,7 @@ class ConcatDataset(Dataset):
     def __len__(self) -> int:
         return sum(len(one) for one in self.datasets)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> object:
         place = index + len(self) if index < 0 else index
         for one in self.datasets:
             if place < len(one):
@@ -97,7 +97,7 @@ class Subset(Dataset):
         self.dataset = dataset
         self.indices = indices
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> object:
         if isinstance(index, list):
             return self.dataset[[self.indices[one] for one in index]]
         return self.dataset[self.indices[index]]
@@ -305,7 +305,7 @@ class _SingleProcessDataLoaderIter:
     def __iter__(self) -> Iterator[Any]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         return next(self._batches)
 
     def __len__(self) -> int:

@@ -122,7 +122,9 @@ def _done(value: object, create_graph: bool) -> Any:
     return value if create_graph or not isinstance(value, Tensor) else value.detach()
 
 
-def vjp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(
+    func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tensor | Tensors, Tensor | Tensors]:
     """Return (outputs, vᵀ J): the product of a vector with the Jacobian."""
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", "vjp")
@@ -134,7 +136,9 @@ def vjp(func: Callable[..., object], inputs: object, v: object = None, create_gr
     return _done(_given(many_out, outputs), create_graph), _done(_given(many, _filled(found, own)), create_graph)
 
 
-def jvp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
+def jvp(
+    func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tensor | Tensors, Tensor | Tensors]:
     """Return (outputs, J v), by differentiating a backward pass."""
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", "jvp")
@@ -274,12 +278,16 @@ def hessian(
     return found if many else found[0][0]
 
 
-def hvp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
+def hvp(
+    func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tensor | Tensors, Tensor | Tensors]:
     """Return (output, H v) of a scalar function."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
-def _hessian_product(name: str, func: Callable[..., object], inputs: object, v: object, create_graph: bool, strict: bool) -> Any:
+def _hessian_product(
+    name: str, func: Callable[..., object], inputs: object, v: object, create_graph: bool, strict: bool
+) -> tuple[Tensor | Tensors, Tensor | Tensors]:
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", name)
         own = _fresh(given, create_graph)
@@ -294,6 +302,8 @@ def _hessian_product(name: str, func: Callable[..., object], inputs: object, v: 
     return _done(outputs[0], create_graph), _done(_given(many, _filled(found, own)), create_graph)
 
 
-def vhp(func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vhp(
+    func: Callable[..., object], inputs: object, v: object = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tensor | Tensors, Tensor | Tensors]:
     """Return (output, vᵀ H) of a scalar function: the Hessian is symmetric, so this is hvp."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)

@@ -1,6 +1,5 @@
 """torch.func: derivatives of functions of tensors, dictionaries and lists of them; `vmap` as a loop over the batch."""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ class _Call:
         found = gradients([output], self.inputs, [cotangent], retain_graph=True, create_graph=lead, allow_unused=True)
         return [zeros(b.detach()) if a is None else a for a, b in zip(found, self.inputs, strict=True)]
 
-    def like_arguments(self, found: list[Any]) -> Any:
+    def like_arguments(self, found: Sequence[object]) -> Any:
         """Return one result a tensor in the form of the chosen arguments."""
         return _with(self.chosen, iter(found))
 
@@ -84,7 +83,7 @@ def _cut(tree: object, lead: bool) -> Any:
 def grad_and_value(func: Callable[..., object], argnums: object = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of a scalar function, and its value."""
 
-    def wrapper(*args: object, **kwargs: object) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> object:
         with enable_grad():
             call = _Call(func, argnums, args, kwargs)
             output, aux = _split(call.output, has_aux)
@@ -106,7 +105,7 @@ def grad(func: Callable[..., object], argnums: object = 0, has_aux: bool = False
     """Return a function that computes the gradient of a scalar function."""
     both = grad_and_value(func, argnums, has_aux)
 
-    def wrapper(*args: object, **kwargs: object) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> object:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
 
@@ -116,7 +115,7 @@ def grad(func: Callable[..., object], argnums: object = 0, has_aux: bool = False
 def jacrev(func: Callable[..., object], argnums: object = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian, a row for each element of the output."""
 
-    def wrapper(*args: object, **kwargs: object) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> object:
         with enable_grad():
             call = _Call(func, argnums, args, kwargs)
             output, aux = _split(call.output, has_aux)
@@ -144,14 +143,14 @@ def _rows(column: tuple[Tensor, ...], basis: list[Tensor], shape: object) -> Ten
     return found
 
 
-def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> object:
     """Return the outputs, and a function that multiplies a vector with the Jacobian."""
     with enable_grad():
         call = _Call(func, tuple(range(len(primals))), primals, {})
     output, aux = _split(call.output, has_aux)
     lead = call.leads_on(_leaves(output))
 
-    def product(cotangents: object) -> Any:
+    def product(cotangents: object) -> object:
         pulled = [call.pull(one, each, lead=lead) for one, each in zip(_leaves(output), _leaves(cotangents), strict=True)]
         return call.like_arguments([sum(column[1:], column[0]) for column in zip(*pulled, strict=True)])
 
@@ -168,7 +167,7 @@ def vmap(
         way = "draw the random numbers before, and give them as an argument"
         raise fail("type", "gradsh's vmap is a loop, whose random numbers would not be PyTorch's", NotImplementedError, way=way)
 
-    def wrapper(*args: object, **kwargs: object) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> object:
         if randomness not in {"error", "same"}:
             message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
             raise fail("value", message, RuntimeError)
@@ -323,7 +322,7 @@ def _named(module: Any) -> dict[str, Any]:
     return dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
 
 
-def _tied(module: object, given: dict[str, Any]) -> dict[str, Any]:
+def _tied(module: object, given: Mapping[str, object]) -> dict[str, Any]:
     """Return the given tensors under all names that the module has for what they replace."""
     names: dict[int, list[str]] = {}
     for name, one in _named(module).items():
@@ -338,7 +337,7 @@ def _tied(module: object, given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _check_names(module: object, given: dict[str, Any]) -> None:
+def _check_names(module: object, given: Mapping[str, object]) -> None:
     own = _named(module)
     told = [
         f"{what} key(s): {', '.join(map(repr, names))}."

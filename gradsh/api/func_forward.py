@@ -1,5 +1,4 @@
 """torch.func in forward mode: products of Jacobians with tangents, and Jacobians column by column."""
-
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +6,7 @@ from gradsh.api.forward_ad import primal_of
 from gradsh.api.func import _Call, _cut, _leaves, _split, _with, jacrev
 from gradsh.api.modes import enable_grad
 from gradsh.engine.autograd.backward import grad as gradients
-from gradsh.engine.dispatch.tangents import close, opened, set_tangent, tangent_of
+from gradsh.engine.dispatch.tangents import Level, close, opened, set_tangent, tangent_of
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
@@ -15,7 +14,9 @@ from gradsh.text.fault import fail
 _JVP = "jvp(f, primals, tangents)"
 
 
-def jvp(func: Callable[..., object], primals: object, tangents: object, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(
+    func: Callable[..., object], primals: object, tangents: object, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
     """Return the outputs, and the Jacobian times the tangents."""
     if not isinstance(primals, tuple):
         raise _refused("Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
@@ -26,7 +27,7 @@ def jvp(func: Callable[..., object], primals: object, tangents: object, *, stric
         )
     if not _leaves(primals):
         raise _refused("Expected primals to contain at least one Tensor.")
-    view_as: Any = find("view_as")
+    view_as = find("view_as")
     level = opened()
     try:
         duals = [view_as(one, one) for one in _leaves(primals)]
@@ -65,7 +66,7 @@ def _checked(output: Any) -> list[Tensor]:
     return [output] if parts is None else [leaf for part in parts for leaf in _checked(part)]
 
 
-def _tangent(output: Tensor, level: Any, strict: bool) -> Tensor:
+def _tangent(output: Tensor, level: Level, strict: bool) -> Tensor:
     found = tangent_of(output, level)
     if found is None and strict:
         message = "The output of f is independent of the inputs. This is not allowed with strict=True."
@@ -74,7 +75,7 @@ def _tangent(output: Tensor, level: Any, strict: bool) -> Tensor:
     return zeros(output.detach()) if found is None else found
 
 
-def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Callable[..., object]]:
     """Return the outputs, and the function that multiplies the Jacobian there with tangents; `func` runs once."""
     zeros: Any = find("zeros_like")
     with enable_grad():
@@ -87,7 +88,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[Any, Calla
             allow_unused=True,
         ) if reached else (None,) * len(call.inputs)
 
-    def product(*tangents: object) -> Any:
+    def product(*tangents: object) -> object:
         if _form(tangents) != _form(primals):
             message = f"Expected the tangents {_form(tangents)} to have the same argspec as the primals {_form(primals)}"
             raise fail("value", message, RuntimeError)
@@ -114,8 +115,8 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
     del randomness  # of batches, which gradsh computes one by one
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
-    def wrapper(*args: object) -> Any:
-        def restricted(*chosen: object) -> Any:
+    def wrapper(*args: object) -> object:
+        def restricted(*chosen: object) -> Tensor | tuple[Tensor, ...]:
             given = list(args)
             for place, one in zip(places, chosen, strict=True):
                 given[place] = one
@@ -136,7 +137,7 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
     return wrapper
 
 
-def hessian(func: Callable[..., object], argnums: object = 0) -> Callable[..., Any]:
+def hessian(func: Callable[..., object], argnums: object = 0) -> Callable[..., object]:
     """Return a function that computes the second derivatives: in forward mode, of those that backward computes."""
     return jacfwd(jacrev(func, argnums), argnums)
 

@@ -3,7 +3,6 @@
 The `ctx` that forward and backward receive stands for the node (`function_context.py`). Saved tensors are kept as any
 node's are, so they are listed, freed and checked for versions alike.
 """
-
 import functools
 import inspect
 import weakref
@@ -22,7 +21,7 @@ from gradsh.engine.dispatch.saved_hooks import pack_entries
 from gradsh.engine.dispatch.tangents import following_nothing
 from gradsh.engine.dispatch.views import is_tracked, rebase, view_of
 from gradsh.engine.graph.delayed_error import delayed_error
-from gradsh.engine.graph.node import Node, titled
+from gradsh.engine.graph.node import Facade, Node, titled
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, gradient_edge, make
 from gradsh.engine.values.dtype import of_numpy
@@ -47,15 +46,15 @@ class FunctionNode(Node):
         self._inputs = tuple((one.array.shape, one.array.dtype) for one in tensors)
         self._shapes: tuple[Any, ...] = ()
         self.materialize = self.materialize_undifferentiable = True
-        self.to_save: Any = ()
-        self.for_forward: Any = None
+        self.to_save = ()
+        self.for_forward: object = None
         self.dirty: Any = ()
         self.undifferentiable: Any = ()
         self.own: dict[str, Any] = {}
         self._context: Any = None
         self.needs_input_grad = tuple(isinstance(one, Tensor) and is_tracked(one) for one in args)
 
-    def facade(self) -> Any:
+    def facade(self) -> BackwardCFunction | Facade:
         """Return the `ctx`: the same object as long as somebody holds it."""
         found = None if self._context is None else self._context()
         if found is None:
@@ -103,7 +102,7 @@ class FunctionNode(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(found)})"
             )
             raise fail("other", message, RuntimeError, node=self)
-        results: list[Any] = []
+        results: list[object] = []
         for place, one in enumerate(found):
             if not self._given[place]:
                 if one is not None:
@@ -152,7 +151,7 @@ class FunctionNode(Node):
         return SavedVariable(tensor.array, tensor.counter, tensor.counter.version, edge, None, tangents_to_save(tensor), origin)
 
 
-def _backward_of(function: "type[Function]") -> Callable[..., Any]:
+def _backward_of(function: "type[Function]") -> Callable[..., object]:
     own, other = function.backward, function.vjp
     if own is not Function.backward and other is not Function.vjp:
         message = (
@@ -185,7 +184,7 @@ class Function(ScriptBase):
             "PyTorch.", DeprecationWarning,
         )
 
-    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+    def __call__(self, *_args: object, **_kwargs: object) -> Any:
         """Refuse the form of old, where a function was an object."""
         message = (
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
@@ -218,14 +217,14 @@ class Function(ScriptBase):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: object, *grad_inputs: object) -> Any:
+    def jvp(ctx: object, *grad_inputs: object) -> object:
         """Return the tangent of each output from those of the arguments; subclasses define it."""
         del ctx, grad_inputs
         message = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         raise fail("type", message, NotImplementedError)
 
     @staticmethod
-    def vmap(info: object, in_dims: object, *args: object) -> Any:
+    def vmap(info: object, in_dims: object, *args: object) -> object:
         """Compute the outputs of a batch; subclasses may define it. gradsh's vmap calls the function for each example."""
         del info, in_dims, args
         message = (
@@ -264,7 +263,7 @@ class Function(ScriptBase):
         return tuple(wrapped) if many else wrapped[0]
 
 
-def _bound(cls: type[Function], args: tuple[object, ...], kwargs: dict[str, Any], apart: bool) -> tuple[Any, ...]:
+def _bound(cls: type[Function], args: tuple[object, ...], kwargs: dict[str, object], apart: bool) -> tuple[object, ...]:
     """Return all arguments by position."""
     signature = inspect.signature(cls.forward)
     first = () if apart else (None,)
@@ -376,11 +375,11 @@ def _check_tensors(message: str, values: tuple[object, ...]) -> None:
             raise fail("type", message.format(place, type(one).__name__), TypeError)
 
 
-def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
+def once_differentiable(fn: Callable[..., object]) -> Callable[..., object]:
     """Decorate a backward that cannot be differentiated itself: doing so raises."""
 
     @functools.wraps(fn)
-    def wrapper(ctx: object, *args: object) -> Any:
+    def wrapper(ctx: object, *args: object) -> object:
         with grad_mode(False):
             outputs = fn(ctx, *args)
         if not current().grad_enabled or not any(isinstance(one, Tensor) and is_tracked(one) for one in args):

@@ -3,7 +3,6 @@
 In PyTorch it is the node itself. Here it stands for the node: it offers what PyTorch offers, and whatever else a program sets
 on it is the program's own, under every name, and reaches nothing of the engine.
 """
-
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -20,7 +19,7 @@ class _Default:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, ctx: Any, owner: type | None = None) -> Any:
+    def __get__(self, ctx: "BackwardCFunction", owner: type | None = None) -> Any:
         return self if ctx is None else getattr(ctx.__node__, self.name)
 
 
@@ -79,7 +78,7 @@ class FunctionCtx(Facade, ScriptBase):
         self.__node__.materialize_undifferentiable = bool(value)
 
     @property
-    def to_save(self) -> Any:
+    def to_save(self) -> object:
         """What save_for_backward was given, until forward is over."""
         return self.__node__.to_save or None
 
@@ -88,7 +87,7 @@ class FunctionCtx(Facade, ScriptBase):
         self.__node__.to_save = _tuple(tensors)
 
     @property
-    def dirty_tensors(self) -> Any:
+    def dirty_tensors(self) -> object:
         """What mark_dirty was given, until forward is over."""
         return self.__node__.dirty or None
 
@@ -97,7 +96,7 @@ class FunctionCtx(Facade, ScriptBase):
         self.__node__.dirty = _tuple(tensors)
 
     @property
-    def non_differentiable(self) -> Any:
+    def non_differentiable(self) -> object:
         """What mark_non_differentiable was given, until forward is over."""
         return self.__node__.undifferentiable or None
 
@@ -108,7 +107,7 @@ class FunctionCtx(Facade, ScriptBase):
     # --- what backward reads ----------------------------------------------------------------------------------------
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[object, ...]:
         """The saved tensors; raises once they are freed or where one was modified in place."""
         node = self.__node__
         if node.for_forward is not None:
@@ -122,7 +121,7 @@ class FunctionCtx(Facade, ScriptBase):
         return tuple(RawSaved(node, 0, part) for part in range(len(node.unpack(0, as_tensor=False)))) if node.entries else ()
 
     @property
-    def saved_variables(self) -> tuple[Any, ...]:
+    def saved_variables(self) -> tuple[object, ...]:
         """The old name of the saved tensors."""
         current().warning("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
@@ -157,11 +156,11 @@ class FunctionCtx(Facade, ScriptBase):
         """Return the function's name with Backward."""
         return self.__node__.name()
 
-    def register_hook(self, hook: object) -> Any:
+    def register_hook(self, hook: object) -> object:
         """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
         return self.__node__.register_hook(hook)
 
-    def register_prehook(self, hook: object) -> Any:
+    def register_prehook(self, hook: object) -> object:
         """Call `hook(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
         return self.__node__.register_prehook(hook)
 
@@ -178,7 +177,7 @@ class FunctionCtx(Facade, ScriptBase):
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{self.__node__.name()} object at {id(self.__node__):#x}>"
 
-    def __reduce_ex__(self, _: object) -> Any:
+    def __reduce_ex__(self, _: object) -> str | tuple[object, ...]:
         raise fail("type", f"cannot pickle '{self.__node__.name()}' object", TypeError, node=self.__node__)
 
 
@@ -188,7 +187,7 @@ class BackwardCFunction(FunctionCtx):
     __slots__ = ()
 
 
-def _tuple(tensors: object) -> tuple[Any, ...]:
+def _tuple(tensors: object) -> tuple[object, ...]:
     if tensors is None:
         return ()
     return tensors if isinstance(tensors, tuple) else (tensors,)

@@ -1,5 +1,5 @@
 """Forward mode of custom functions: the tangents of what `forward` returns come from the function's `jvp`."""
-
+from collections.abc import Sequence
 from typing import Any
 
 from gradsh.engine.dispatch.tangents import Level, beneath, levels, set_tangent, tangent_of
@@ -35,14 +35,14 @@ class Pushing:
                 if isinstance(wrapped[place], Tensor) and tangent is not None:
                     set_tangent(wrapped[place], level, tangent, written=id(outputs.outputs[place]) in outputs.dirty)
 
-    def _given(self, tangents: list[Any], materialize: bool) -> list[Any]:
+    def _given(self, tangents: list[Any], materialize: bool) -> list[object]:
         return [
             find("zeros_like")(one)
             if tangent is None and materialize and isinstance(one, Tensor) and one.array.dtype.kind == "f" else tangent
             for one, tangent in zip(self.args, tangents, strict=True)
         ]
 
-    def _check(self, place: int, tangent: Any, outputs: Any, tangents: list[Any], versions: list[Any]) -> None:
+    def _check(self, place: int, tangent: Any, outputs: Any, tangents: list[Any], versions: Sequence[object]) -> None:
         if tangent is not None and not isinstance(tangent, Tensor):
             raise _refused(f"expected Variable or None (got {type(tangent).__name__}) for grad output {place}.")
         output = outputs.outputs[place]

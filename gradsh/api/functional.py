@@ -1,11 +1,10 @@
 """torch.nn.functional's functions that are made of operations and are none themselves."""
 
-from typing import Any
-
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 
 
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Return a random sample that is nearly one-hot (with `hard` exactly, but with the soft sample's gradient)."""
     del eps
     gumbels = -find("empty")(logits.shape, dtype=logits.dtype).exponential_().log()  # whatever the layout of logits

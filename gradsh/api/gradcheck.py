@@ -134,7 +134,7 @@ def _compare(
         _by_zeros([outputs[number] for number in numbers], wanted)
 
 
-def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
+def _duals(given: tuple[Any, ...]) -> tuple[list[Tensor], list[Tensor]]:
     """Return the inputs, those to differentiate by with tangents of zeros, and these tangents."""
     zeros: Any = find("zeros_like")
     duals = [make_dual(one.detach(), zeros(one.detach())) if _is_wanted(one) else one for one in given]
@@ -231,7 +231,7 @@ def _private(name: str, grad_out: float) -> None:
 
 
 def get_numerical_jacobian(
-    fn: Callable[..., Any], inputs: tuple[Any, ...], target: object = None, eps: float = 1e-3, grad_out: float = 1.0,
+    fn: Callable[..., object], inputs: tuple[Any, ...], target: object = None, eps: float = 1e-3, grad_out: float = 1.0,
 ) -> list[Tensor]:
     """Return the Jacobian of the first output by each target, from finite differences: (elements of input, elements of output)."""
     _private("get_numerical_jacobian", grad_out)
@@ -240,7 +240,9 @@ def get_numerical_jacobian(
     return [make(_numerical(lambda *values: fn(values), inputs, one, eps, count)[0]) for one in wanted]
 
 
-def get_analytical_jacobian(inputs: object, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0) -> tuple[Any, ...]:
+def get_analytical_jacobian(
+    inputs: object, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[object, ...]:
     """Return the Jacobians of an output by backward, and whether they are the same twice, and of the inputs' shapes and dtypes."""
     _private("get_analytical_jacobian", grad_out)
     wanted = [one for one in _tensors(inputs) if _is_wanted(one)]
@@ -354,7 +356,8 @@ _UNDEFINED = (
 
 
 def gradgradcheck(
-    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, gen_non_contig_grad_outputs: bool = False,
+    func: Callable[..., object], inputs: Tensor | tuple[Tensor, ...], grad_outputs: object = None,
+    *, gen_non_contig_grad_outputs: bool = False,
     check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, **options: Any,
 ) -> bool:
     """Return True if the second derivatives of `func` agree with finite differences of the first; options are those of gradcheck."""

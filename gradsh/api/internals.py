@@ -1,5 +1,4 @@
 """torch._C: what programs ask below PyTorch's public names, of the pass that runs, of versions, and of whether a tensor still lives."""
-
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -72,7 +71,7 @@ class DelayedError:
         del num_inputs
         self._message = message
 
-    def __call__(self, *tensors: Any) -> Any:
+    def __call__(self, *tensors: object) -> Any:
         """Put the error behind the tensors."""
         found = delayed_error(self._message, tensors)
         return found[0] if len(found) == 1 else tuple(found)
@@ -92,7 +91,7 @@ def _current_graph_task_id() -> int:
     return _passes[running]
 
 
-def _current_autograd_node() -> Any:
+def _current_autograd_node() -> Node | None:
     """Return the node that the running pass is at; None outside of any."""
     running = current().running
     return None if running is None else running.order[running.position].facade()
@@ -116,7 +115,7 @@ def _will_engine_execute_node(node: object) -> bool:
     return running.will_run(node)
 
 
-def _current_graph_task_execution_order() -> list[Any]:
+def _current_graph_task_execution_order() -> list[object]:
     """Return the nodes of the running pass in the order in which they run."""
     running = current().running
     if running is None:

@@ -39,24 +39,24 @@ class _Mode:
     def __exit__(self, *_: object) -> None:
         current().grad_enabled = self._before.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., object]:
         """Return `function` running in this mode."""
         if inspect.isclass(function):
             current().warning(_CLASSES, FutureWarning)
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
 
-        def decorated(*args: object, **kwargs: object) -> Any:
+        def decorated(*args: object, **kwargs: object) -> object:
             with self:
                 return function(*args, **kwargs)
 
         return decorated if inspect.isclass(function) else functools.wraps(function)(decorated)
 
-    def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _generator(self, function: Callable[..., Any]) -> Callable[..., object]:
         """Return a generator that runs in this mode from each `yield` to the next, whatever resumes it."""
 
         @functools.wraps(function)
-        def decorated(*args: object, **kwargs: object) -> Any:
+        def decorated(*args: object, **kwargs: object) -> object:
             running = function(*args, **kwargs)
             resume, given = running.send, None
             while True:
@@ -129,7 +129,7 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         current().grad_enabled = self._enabled
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         """Return `function` running in this mode; grad mode here stays as it was."""
         current().grad_enabled = self._before.pop()
         return _Mode.__call__(no_grad() if not self._enabled else enable_grad(), function)

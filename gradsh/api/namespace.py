@@ -26,7 +26,7 @@ class Live:
 
     __slots__ = ("ask",)
 
-    def __init__(self, ask: Callable[[], Any]) -> None:
+    def __init__(self, ask: Callable[[], object]) -> None:
         self.ask = ask
 
 
@@ -44,9 +44,9 @@ def lazy(module: str, name: str) -> Lazy:
     return Lazy(make)
 
 
-def lazily(module: str, names: str) -> dict[str, Any]:
+def lazily(module: str, names: str) -> dict[str, object]:
     """Return entries for several names (separated by blanks) of one module; `public=private` renames."""
-    table: dict[str, Any] = {}
+    table: dict[str, object] = {}
     for word in names.split():
         public, _, private = word.partition("=")
         table[public] = lazy(module, private or public)
@@ -58,7 +58,7 @@ class Namespace:
 
     __slots__ = ("_space", "_table", "name")
 
-    def __init__(self, name: str, table: dict[str, Any], space: str = "") -> None:
+    def __init__(self, name: str, table: dict[str, object], space: str = "") -> None:
         self.name = name
         self._table = table
         self._space = space

@@ -25,7 +25,7 @@ class _Side(NamedTuple):
         return {name for group in self.groups for name in group}
 
 
-def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
+def rearrange(tensor: object, pattern: str, **axes_lengths: int) -> Tensor:
     """Return a tensor whose axes are those on the right of `->`; `axes_lengths` gives extents that the tensor does not tell."""
     tensor = tensor if isinstance(tensor, Tensor) else find("stack")(tensor)
     left, right = _sides(pattern, axes_lengths)
@@ -42,7 +42,10 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
     return _laid(tensor, names, extents, strides, single, wanted)
 
 
-def _laid(tensor: Any, names: list[str], extents: list[int], strides: list[int], single: list[str], wanted: list[list[str]]) -> Any:
+def _laid(
+    tensor: Tensor, names: list[str], extents: list[int], strides: list[int], single: list[str],
+    wanted: list[list[str]],
+) -> Any:
     """Split the axes, permute them and join them, by the operations that PyTorch's graph shows; axes of extent 1 are summed."""
     as_strided, offset = find("as_strided"), tensor.storage_offset()
     found = as_strided(tensor, extents, strides, offset)
@@ -75,7 +78,7 @@ def _left_axes(side: _Side, dims: int) -> list[list[str]]:
     return found
 
 
-def _split(tensor: Any, groups: list[list[str]], lengths: dict[str, int]) -> tuple[list[int], list[int]]:
+def _split(tensor: Tensor, groups: list[list[str]], lengths: dict[str, int]) -> tuple[list[int], list[int]]:
     """Return the extents and the strides of all names: an axis is split into those of its group."""
     extents: list[int] = []
     strides: list[int] = []

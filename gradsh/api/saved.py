@@ -110,10 +110,10 @@ class disable_saved_tensors_hooks:
     def __exit__(self, *_: object) -> None:
         current().flags[DISABLED] = self._before.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         """Return `function` running in this context."""
 
-        def decorated(*args: object, **kwargs: object) -> Any:
+        def decorated(*args: object, **kwargs: object) -> object:
             with self:
                 return function(*args, **kwargs)
 
@@ -139,7 +139,7 @@ class _Kept:
         self._cloned: Any = weakref.WeakKeyDictionary()
         self._original: Any = weakref.WeakKeyDictionary()
         self._handles: Any = weakref.WeakValueDictionary()
-        self._memories: dict[Any, set[Any]] = {}
+        self._memories: dict[object, set[object]] = {}
 
     cloned = property(lambda self: dict(self._cloned), doc="The copies.")
     original = property(lambda self: dict(self._original), doc="What was not written since.")

@@ -114,7 +114,7 @@ class _Caching(_Between):
         self.storage.setdefault(operation, []).append(entry)
 
 
-def _as_called(record: Overload, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+def _as_called(record: Overload, values: list[object]) -> tuple[list[object], dict[str, object]]:
     """Return the arguments as the dispatcher has them: without those at the end that are the defaults, some by name."""
     pairs = list(zip(record.signature.params, values, strict=True))
     named = {param.name: value for param, value in pairs if param.keyword_only and value is not param.default}
@@ -178,7 +178,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: object, allow_cache_
                 ) if isinstance(one, OpOverloadPacket) else ""
                 message = f"Expected op in `op_list` to be an OpOverload but got: {one} of type {type(one)}. {more}"
                 raise fail("value", message, ValueError)
-        policy: Any = lambda _, operation, *args, **kwargs: operation in policy_fn_or_list  # noqa: E731
+        policy = lambda _, operation, *args, **kwargs: operation in policy_fn_or_list  # noqa: E731
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
     else:

@@ -36,7 +36,7 @@ class Nothing(ScriptBase):
     def __init__(self, *_: object, **__: object) -> None:
         return
 
-    def __call__(self, *_: Any, **__: Any) -> "Nothing":
+    def __call__(self, *_: object, **__: object) -> "Nothing":
         """Return the object itself."""
         return self
 
@@ -48,7 +48,7 @@ class Nothing(ScriptBase):
     def __setattr__(self, name: str, value: object) -> None:
         return
 
-    def __getitem__(self, key: Any) -> "Nothing":
+    def __getitem__(self, key: object) -> "Nothing":
         return self
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -89,7 +89,10 @@ def save(obj: object, f: object, pickle_module: object = None, pickle_protocol: 
     current().files[_name(f)] = deepcopy(obj)
 
 
-def load(f: object, map_location: object = None, pickle_module: object = None, *, weights_only: bool | None = None, **_: object) -> Any:
+def load(
+    f: object, map_location: object = None, pickle_module: object = None, *, weights_only: bool | None = None,
+    **_: object,
+) -> object:
     """Return a copy of what `save` kept. Raises FileNotFoundError, and UnpicklingError for what is not made of weights alone."""
     del map_location
     found = kept(f)
@@ -98,12 +101,12 @@ def load(f: object, map_location: object = None, pickle_module: object = None, *
     return found
 
 
-def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+def add_safe_globals(safe_globals: Iterable[object]) -> None:
     """Let `load` give objects of these classes too, where it gives weights only."""
     current().flags[_SAFE] = [*get_safe_globals(), *safe_globals]
 
 
-def get_safe_globals() -> list[Any]:
+def get_safe_globals() -> list[object]:
     """Return the classes that `add_safe_globals` named."""
     return list(current().flags.get(_SAFE, ()))
 
@@ -114,7 +117,7 @@ def clear_safe_globals() -> None:
 
 
 @contextmanager
-def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+def safe_globals(safe_globals: Iterable[object]) -> Iterator[None]:
     """Name classes for a block."""
     before = get_safe_globals()
     add_safe_globals(safe_globals)
@@ -156,7 +159,7 @@ _ROWS = frozenset({list, tuple, set, Size})
 _PLAIN = frozenset({int, float, bool, str, bytes, type(None), DType, Device})
 
 
-def kept(f: object) -> Any:
+def kept(f: object) -> object:
     """Return a copy of what `save` kept, whatever it is. Raises FileNotFoundError."""
     name = _name(f)
     if name not in current().files:
@@ -177,7 +180,7 @@ def _name(f: Any) -> str:
 
 
 @standing_in("torch.compile", "it returns the function or module unchanged")
-def compile(model: object = None, **_: object) -> Any:
+def compile(model: object = None, **_: object) -> object:
     """Return the function or the module itself: nothing is compiled."""
     tell(compile)
     return (lambda function: function) if model is None else model
@@ -194,14 +197,14 @@ class GradScaler:
     def __init__(self, device: str = "cuda", *_: object, **__: object) -> None:
         tell(GradScaler)
 
-    def scale(self, outputs: object) -> Any:
+    def scale(self, outputs: object) -> object:
         """Return the loss itself."""
         return outputs
 
     def unscale_(self, optimizer: object) -> None:
         """Do nothing."""
 
-    def step(self, optimizer: Any, *args: object, **kwargs: object) -> Any:
+    def step(self, optimizer: Any, *args: object, **kwargs: object) -> object:
         """Call the optimizer's own `step`."""
         return optimizer.step(*args, **kwargs)
 
@@ -216,7 +219,7 @@ class GradScaler:
         """Return False."""
         return False
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Return an empty dictionary."""
         return {}
 
@@ -243,7 +246,7 @@ class Autocast:
     def __exit__(self, *_: object) -> None:
         return
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         """Return the function itself."""
         return function
 
@@ -262,7 +265,7 @@ class DataParallel(Module):
         del device_ids, output_device, dim
         self.module = module
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: object, **kwargs: object) -> object:
         """Call the module."""
         return self.module(*inputs, **kwargs)
 

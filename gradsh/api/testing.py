@@ -1,10 +1,9 @@
 """torch.testing: `assert_close`, with PyTorch's tolerances and sentences."""
-
 from typing import Any
 
 import numpy as np
 
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
@@ -42,7 +41,7 @@ def _related(first: object, second: object, subclasses: bool) -> bool:
     return numbers or (related and (subclasses or type(first) is type(second)))
 
 
-def _plain_difference(actual: Any, expected: Any) -> str | None:
+def _plain_difference(actual: ArrayOrTensor, expected: ArrayOrTensor) -> str | None:
     """Return what differs between containers, None and bools, "" for nothing, None where the values are of another kind."""
     if actual is None or expected is None:
         return "" if actual is expected else f"None mismatch: {actual} is not {expected}"
@@ -90,7 +89,7 @@ def _difference(
     return _told(one, other, bad, (relative, absolute), integers) if bad.any() else ""
 
 
-def _wide(value: object) -> Any:
+def _wide(value: object) -> object:
     from gradsh.engine.values import dtype as dtypes
 
     return dtypes.float64 if isinstance(value, float) else None

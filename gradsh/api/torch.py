@@ -85,8 +85,8 @@ _INIT = (
 )
 
 
-def _from_files(folder: str, files: dict[str, str]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
+def _from_files(folder: str, files: dict[str, str]) -> dict[str, object]:
+    table: dict[str, object] = {}
     for file, names in files.items():
         table.update(lazily(f"{folder}.{file}", names))
     return table
@@ -97,7 +97,7 @@ def _spaces(name: str) -> Lazy:
     return Lazy(lambda: NAMESPACES[name])
 
 
-_TORCH: dict[str, Any] = {
+_TORCH: dict[str, object] = {
     **{each.name: each for each in (*dtypes.DTYPES, *dtypes.FOREIGN)},
     **dtypes.ALIASES,
     **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled"),
@@ -153,7 +153,7 @@ _TORCH: dict[str, Any] = {
     "Generator": lazy("gradsh.ops.random", "Generator"),
 }
 
-_AUTOGRAD: dict[str, Any] = {
+_AUTOGRAD: dict[str, object] = {
     **lazily("gradsh.api.autograd", "backward grad Variable"),
     **lazily(
         "gradsh.api.modes",

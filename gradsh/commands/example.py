@@ -64,7 +64,7 @@ def _text(value: object) -> Any:
     return None
 
 
-def _nested(numbers: list[Any], shape: tuple[int, ...]) -> Any:
+def _nested(numbers: list[object], shape: tuple[int, ...]) -> Any:
     if len(shape) == 1:
         return numbers
     size = len(numbers) // shape[0]

@@ -55,7 +55,7 @@ Tail = NewType("Tail", object)
 AfterColon = NewType("AfterColon", object)
 """The same for `expect error KIND: STATEMENT`."""
 
-METAVARS: dict[Any, str] = {
+METAVARS: dict[object, str] = {
     Name: "NAME", KindName: "KIND", Word: "WORD", Size: "SIZE", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT",
     AfterColon: ": STATEMENT", int: "N", float: "X", str: "STR",
 }
@@ -96,7 +96,7 @@ class CommandRecord:
 
     __slots__ = ("doc", "examples", "name", "run")
 
-    def __init__(self, name: str, doc: str, run: Callable[..., Any], examples: Sequence[str]) -> None:
+    def __init__(self, name: str, doc: str, run: Callable[..., object], examples: Sequence[str]) -> None:
         self.name = name
         self.doc = doc
         self.run = run
@@ -154,7 +154,7 @@ class CommandRecord:
 def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make the record of a command of the function below; it stands in the function's attribute `__command__`."""
 
-    def attach(run: Callable[..., object]) -> Callable[..., Any]:
+    def attach(run: Callable[..., object]) -> Callable[..., object]:
         run.__command__ = CommandRecord(name, doc, run, examples)  # type: ignore[attr-defined]
         return run
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradsh.contracts.state import State
+from gradsh.engine.graph.types import Location
 
 WORDS = {
     "n": "next", "": "next", "u": "until", "b": "back", "c": "continue", "q": "quit", "h": "help", "?": "help",
@@ -37,23 +38,23 @@ class Debugger(ABC):
         self.breaks = state.extras.setdefault("break", [])
 
     @abstractmethod
-    def reached(self, place: Any, condition: str) -> bool | None:
+    def reached(self, place: Location, condition: str) -> bool | None:
         """Whether a place meets a condition of a name or a line; None where the condition is of another form."""
 
     @abstractmethod
-    def names(self, place: Any) -> Mapping[str, Any]:
+    def names(self, place: Location) -> Mapping[str, Any]:
         """Return the further names that can be evaluated at a place."""
 
     @abstractmethod
     def quit(self, answered: bool) -> bool:
         """End the run, or return that it may go on."""
 
-    def command(self, place: Any, word: str, rest: str) -> bool | None:
+    def command(self, place: Location, word: str, rest: str) -> bool | None:
         """Follow a word of its own; return whether that lets the run go on, None for a word that is not known."""
         del place, word, rest
         return None
 
-    def stops(self, place: Any) -> bool:
+    def stops(self, place: Location) -> bool:
         """Whether the run is to stop at a place."""
         if self.until:
             return self.meets(place, self.until) or self._breaks_at(place)
@@ -62,7 +63,7 @@ class Debugger(ABC):
     def _breaks_at(self, place: object) -> bool:
         return any(self.meets(place, one) for one in self.breaks)
 
-    def meets(self, place: Any, condition: str) -> bool:
+    def meets(self, place: Location, condition: str) -> bool:
         """Whether a place meets a condition; one that fails is told, and stops."""
         found = self.reached(place, condition)
         if found is not None:
@@ -70,7 +71,7 @@ class Debugger(ABC):
         values = self.control.evaluate(condition, self.names(place), muted=True)
         return values is None or bool(values and values[-1])
 
-    def converse(self, place: Any) -> None:
+    def converse(self, place: Location) -> None:
         """Ask until an answer lets the run go on."""
         self.until, self.free = "", False
         while not self._goes_on(place):
@@ -102,7 +103,7 @@ class Debugger(ABC):
                 self.control.evaluate(answer, self.names(place))
         return False
 
-    def towards(self, place: Any, condition: str) -> bool:
+    def towards(self, place: Location, condition: str) -> bool:
         """Go on to a condition."""
         del place
         self.until = condition

@@ -110,7 +110,7 @@ class ExpressionLowering:
             return getattr(self, "_" + type(value).__name__, self.alike)(value)
         if not isinstance(value, list):
             return value
-        lowered: list[Any] = []
+        lowered: list[object] = []
         for one in value:
             part = self.lower(one)
             lowered.extend(part) if isinstance(part, list) else lowered.append(part)

@@ -30,7 +30,7 @@ class Unit:
 
     __slots__ = ("attributes", "code", "commands", "doubts", "names", "source", "stmt")
 
-    def __init__(self, stmt: stmt, source: Source, code: Any, lowering: StatementLowering) -> None:
+    def __init__(self, stmt: stmt, source: Source, code: CodeType, lowering: StatementLowering) -> None:
         self.stmt = stmt
         self.source = source
         self.code = code

@@ -1,6 +1,5 @@
 """Static facts about a block of our tree: which names it binds in its own scope, and whether it yields."""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gradsh.language import tree
@@ -81,7 +80,7 @@ def bound_names(body: list[Any]) -> Iterator[tuple[str, Span]]:
                 continue
 
 
-def _targets(nodes: list[Any]) -> Iterator[tuple[str, Span]]:
+def _targets(nodes: Sequence[object]) -> Iterator[tuple[str, Span]]:
     for node in nodes:
         if isinstance(node, tree.Name):
             yield node.id, node.span

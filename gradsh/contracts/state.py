@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradsh.contracts.settings import Settings, defaults
-from gradsh.engine.graph.types import LineOf
+from gradsh.engine.graph.types import LineOf, Location
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
@@ -145,10 +145,10 @@ class Control(Protocol):
     def ask(self, prompt: str) -> str | None:
         """Return what a person answers; None where nobody is there, or who leaves."""
 
-    def evaluate(self, text: str, names: Mapping[str, Any], *, muted: bool = False) -> list[Any] | None:
+    def evaluate(self, text: str, names: Mapping[str, object], *, muted: bool = False) -> list[object] | None:
         """Run a text that is typed at a stop, with further names; return the values of its expressions, None where it fails."""
 
-    def browse(self, log: Any, passes: Any) -> bool:
+    def browse(self, log: object, passes: object) -> bool:
         """Show the log of a graph on the whole screen, where backwards can be run, too; return False where there is none."""
 
     def value_of(self, name: str) -> object:
@@ -157,19 +157,19 @@ class Control(Protocol):
     def source_of(self, name: str) -> list[str]:
         """Return the lines of the script that define a function or a class; none where it defines no such name."""
 
-    def unit_of(self, where: Any) -> int:
+    def unit_of(self, where: Location) -> int:
         """Return the number of the top-level statement (see `Entry.unit`) from which a place was reached, -1 for none."""
 
-    def owns(self, where: Any) -> bool:
+    def owns(self, where: Location) -> bool:
         """Whether a place is in a program of this session."""
 
-    def scopes_of(self, where: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
+    def scopes_of(self, where: Location, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
         """Return the calls and loop passes (`series`, `instance`, `label`) around a place, outermost first.
 
         Who asks about many places gives the same dictionary, in which what is known is kept.
         """
 
-    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
+    def cuts_of(self, tensor: object) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
 
 

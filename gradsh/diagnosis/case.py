@@ -9,6 +9,7 @@ from gradsh.diagnosis.classify import LONGEST, kind_of, words_of
 from gradsh.diagnosis.code import Code
 from gradsh.diagnosis.provenance import Frame, Origins, node_at
 from gradsh.diagnosis.trace import local_variables, trace_of
+from gradsh.engine.graph.types import Location
 from gradsh.language.node import Node, expr, stmt
 from gradsh.runtime.activation import Place, circumstances
 from gradsh.text.fault import fault_of
@@ -99,7 +100,7 @@ class Case:
         end = span.end_column - 1 if span.end_line == span.line else None
         return source.line(span.line)[span.column - 1 : end].strip()
 
-    def place(self, where: Any) -> Place | None:
+    def place(self, where: Location) -> Place | None:
         """Return the place of an engine's `where`, or None for what no script's line made."""
         return None if where is None else self.machine.locate(where)
 

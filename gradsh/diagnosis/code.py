@@ -116,7 +116,7 @@ def detached(source: Source, node: Any) -> list[tuple[Source, Span, str]]:
     return [(source, node.span, f"{closed(source, node)}.detach()")]
 
 
-def tail_of(node: Any) -> Span:
+def tail_of(node: Node) -> Span:
     """Return the span of `.name` or `.name(…)` at the end of an attribute or a method's call."""
     func: Any = node.func if isinstance(node, tree.Call) else node
     return Span(func.span.end_line, func.span.end_column - len(func.attr) - 1, *node.span[2:])
@@ -279,7 +279,7 @@ def constant(node: object) -> Any:
     return node.value if isinstance(node, tree.Constant) and isinstance(node.value, str | int) else None
 
 
-def display_part(node: Any, item: Any) -> Any:
+def display_part(node: object, item: int | None) -> Any:
     """Return the expression that gives a part of a container written out; None: all of it is meant."""
     if item is None:
         return None
@@ -343,7 +343,7 @@ def silenced(site: Site) -> tree.With | None:
     return found
 
 
-def is_silent(node: Any) -> bool:
+def is_silent(node: Node) -> bool:
     """Whether an expression names what turns histories off, and does not turn them on."""
     return any(path_of(part).rpartition(".")[2] in SILENT for part in inside(node)) and not any(
         isinstance(part, tree.Constant) and part.value is True for part in inside(node))

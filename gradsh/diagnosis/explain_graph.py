@@ -1,5 +1,4 @@
 """The stories of autograd's own failures: who saved, freed, modified or built what the failing line needs."""
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ from gradsh.diagnosis.code import Code, freezing
 from gradsh.diagnosis.provenance import Origin, is_tensor
 from gradsh.engine.graph.node import behind
 from gradsh.engine.graph.tensor import node_of
+from gradsh.engine.values.size import Size
 from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.probe.passes import saves
@@ -25,7 +25,7 @@ def _bytes(count: int) -> str:
     return f"{count:,} B"
 
 
-def _shape_of(shape: Any) -> str:
+def _shape_of(shape: Size | tuple[int, ...]) -> str:
     return str(tuple(shape))
 
 

@@ -6,7 +6,7 @@ One function a kind, found in `STORIES`. A story marks the places before the fai
 import re
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradsh.diagnosis.code import Code
 from gradsh.diagnosis.explain_graph import GRAPH_STORIES, partial_pass
@@ -242,7 +242,7 @@ def _definition(case: "Case", name: str, owner: str) -> None:
     unit = case.machine.units.of(case.steps[-1].code) if case.steps else None
     units = [] if unit is None else [unit, *case.machine.units.before(unit)]
     for one in units:
-        stack: list[tuple[Any, str]] = [(one.stmt, "")]
+        stack: list[tuple[object, str]] = [(one.stmt, "")]
         while stack:
             node, inside = stack.pop()
             if isinstance(node, tree.FunctionDef) and node.name == name and inside == owner:

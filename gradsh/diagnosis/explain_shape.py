@@ -111,7 +111,7 @@ def _names_namespace(case: "Case", node: Node) -> bool:
 def _module(case: "Case") -> None:
     """Where a module was called, say what the layer is that failed: its sizes are half of the story."""
     node = case.expression
-    called: Any = _value(case, node.func) if isinstance(node, tree.Call) else None
+    called: object = _value(case, node.func) if isinstance(node, tree.Call) else None
     if not isinstance(node, tree.Call) or not _is_module(called):
         return
     layer, trace = called, case.error.__traceback__

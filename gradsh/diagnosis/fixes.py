@@ -101,7 +101,7 @@ class Finder:
 
     # -------------------------------------------------------------- values
 
-    def scopes(self) -> list[dict[str, Any]]:
+    def scopes(self) -> list[dict[str, object]]:
         """Return the variables of the frames that failed, innermost first, and the program's."""
         local = [frame.local for frame in reversed(self.case.origins.frames) if frame.local]
         return [*local, self.case.machine.variables()]
@@ -142,7 +142,7 @@ class Finder:
         """Return (path, module) of the modules in reach, the innermost frame's first."""
         return [(path, one) for path, one in self._reach() if is_module(one)]
 
-    def _reach(self) -> Iterator[tuple[str, Any]]:
+    def _reach(self) -> Iterator[tuple[str, object]]:
         """Yield the variables and what they hold, each object once."""
         seen = set[int]()
         for scope in self.scopes():
@@ -255,7 +255,7 @@ def held(value: object) -> list[tuple[str, Any]]:
     return [(name, one) for name, one in [*list(own.items())[:100], *more] if isinstance(name, str) and hasattr(one, "__dict__")]
 
 
-def _items(value: object) -> list[tuple[Any, Any]]:
+def _items(value: object) -> list[tuple[object, object]]:
     """Return some of the objects that a list or a dictionary holds, or an object's attributes that are such, by key."""
     if isinstance(value, list | tuple):
         return [(place, one) for place, one in enumerate(value[:_FEW_ITEMS]) if hasattr(one, "__dict__")]

@@ -79,7 +79,7 @@ def _given_to_optimizer(finder: Finder) -> None:
                     ask_for_gradient(finder, site)
 
 
-def _groups(finder: Finder) -> list[list[Any]]:
+def _groups(finder: Finder) -> list[list[object]]:
     """Return what the optimizers in reach update."""
     holders = [one for scope in finder.scopes() for value in scope.values() for one in (value, *(part for _, part in held(value)))]
     return [group["params"] for holder in holders for group in attribute(holder, "param_groups") or ()]

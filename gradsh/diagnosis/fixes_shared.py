@@ -17,7 +17,7 @@ from gradsh.runtime.activation import Place
 def cut_off(finder: Finder, first: Place) -> None:
     """The first backward may not be meant for what made a shared tensor, as a discriminator's is not for the generator."""
     for level in _roots(finder, first):
-        by_name: dict[str, list[tuple[Site, Any]]] = {}
+        by_name: dict[str, list[tuple[Site, object]]] = {}
         updated = _updated(finder, level)
         for site in building(finder, level):
             for node, path in _handed(finder, site, level):
@@ -32,7 +32,7 @@ def cut_unserved(finder: Finder, first: Place) -> None:
     for level in _roots(finder, first):
         updated = _updated(finder, level)
         for site in building(finder, level) if updated else ():
-            by_name: dict[str, list[tuple[Site, Any]]] = {}
+            by_name: dict[str, list[tuple[Site, object]]] = {}
             bound = set(map(id, targets_of(site.statement)))
             for node in _read_for(site, level):
                 path = path_of(node) if id(node) not in bound else ""
@@ -85,7 +85,7 @@ def second_cut_off(finder: Finder) -> None:
             if not called and site.statement is level.statement:
                 continue
             bound = set(map(id, targets_of(site.statement)))
-            by_name: dict[str, list[tuple[Site, Any]]] = {}
+            by_name: dict[str, list[tuple[Site, object]]] = {}
             for node in headed(site.statement):
                 path = path_of(node)
                 value = finder.value(path) if path and id(node) not in bound else None
@@ -158,7 +158,7 @@ def _above(finder: Finder, level: Site) -> list[Site]:
     return sorted(near, key=lambda site: -site.line)
 
 
-def _read_for(site: Site, level: Site) -> Iterator[Any]:
+def _read_for(site: Site, level: Site) -> Iterator[object]:
     """Yield the expressions of a statement; of one that binds several results at once, those of the ones that a pass reads."""
     value = getattr(site.statement, "value", None)
     targets, wanted = targets_of(site.statement), set(reads(level.statement))

@@ -1,9 +1,8 @@
 """Fixes of failures that one expression can mend: a gradient that does not fit, an unused input."""
-
 import itertools
 import re
 from collections.abc import Callable
-from types import MethodType
+from types import CodeType, MethodType
 from typing import Any
 
 from gradsh.diagnosis.code import (
@@ -139,7 +138,7 @@ def grad_shape(finder: Finder) -> None:
     _custom_backward(finder)
 
 
-def _hook(finder: Finder, code: Any, hook: object) -> None:
+def _hook(finder: Finder, code: CodeType, hook: object) -> None:
     """A hook that returns another shape."""
     unit = finder.case.machine.units.of(code)
     if unit is None:

@@ -38,7 +38,7 @@ class Carrier(NamedTuple):
     site: Site
     how: str
     value: Any
-    stored: Any
+    stored: object
 
 
 def carried(finder: Finder) -> None:
@@ -190,7 +190,7 @@ def _carriers(finder: Finder) -> Iterator[Carrier]:
                     yield Carrier(path, site, how, value, stored)
 
 
-def _stores(site: Site) -> Iterator[tuple[str, str, Any]]:
+def _stores(site: Site) -> Iterator[tuple[str, str, object]]:
     statement = site.statement
     if isinstance(statement, tree.AugAssign):
         base = base_of(statement.target)
@@ -214,7 +214,7 @@ def makes_leaf(node: object) -> bool:
     return isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in {"Parameter", "requires_grad_"}
 
 
-def _stores_by_call(finder: Finder, site: Site) -> Iterator[tuple[str, str, Any]]:
+def _stores_by_call(finder: Finder, site: Site) -> Iterator[tuple[str, str, object]]:
     """Yield what a call of a function of the script's stores into a container that it is given."""
     call = site.statement.value if isinstance(site.statement, tree.Expr) else None
     if not isinstance(call, tree.Call):

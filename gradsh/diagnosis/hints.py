@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gradsh.diagnosis.code import Code, Site, inside, written
 from gradsh.diagnosis.fixes import attribute, held
 from gradsh.diagnosis.silent_writes import Write, silent_writes, untrained_layers
+from gradsh.engine.graph.types import Location
 from gradsh.engine.values.storage import memory_key
 from gradsh.language import tree
 from gradsh.probe.foreign import tensor_of
@@ -86,7 +87,7 @@ class Hints:
             self._writes = (count, silent_writes(self._code()))
         return self._writes[1]
 
-    def _line(self, where: Any) -> int:
+    def _line(self, where: Location) -> int:
         return self.machine.locate(where).statement.line if where is not None else 0
 
     # -------------------------------------------------------------- passes
@@ -133,7 +134,7 @@ class Hints:
             f"write `optimizer.zero_grad()`, or `.grad = None`, before line {known.line}",
         )
 
-    def _uses_gradients(self, where: Any) -> bool:
+    def _uses_gradients(self, where: Location) -> bool:
         """Whether an update computes with gradients, as far as its function (at the top level its outermost statement) tells."""
         place = self.machine.locate(where)
         site = None if place is None else self._code().at(place.statement, place.source)
@@ -187,7 +188,7 @@ class Hints:
                     )
                     break
 
-    def _running(self, where: Any) -> list[tree.FunctionDef | None]:
+    def _running(self, where: Location) -> list[tree.FunctionDef | None]:
         """Return the functions that a pass was started in."""
         place = self.machine.locate(where)
         spans = [*((call.span, call.source) for call in place.calls), (place.statement, place.source)]
@@ -366,7 +367,7 @@ def _values(scope: Mapping[str, object], path: str) -> list[Any]:
 def _in_reach(scope: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     """Yield the variables, and what the objects of the script's hold as attributes, by name."""
     seen: set[int] = set()
-    reach: list[tuple[str, Any]] = list(scope.items())
+    reach: list[tuple[str, object]] = list(scope.items())
     for name, value in reach:
         if id(value) in seen:
             continue

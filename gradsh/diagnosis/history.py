@@ -70,7 +70,7 @@ class History:
         self.leaf: Any = None
         self._item: Any = None
         """The place or key of the part of a container that is followed; None: all of it."""
-        self._seen: set[tuple[int, int, Any]] = set()
+        self._seen: set[tuple[int, int, object]] = set()
 
     def _frames(self) -> list[Context]:
         found: list[Context] = []
@@ -190,7 +190,7 @@ class History:
             found += [one for part in parts for one in self._part(part, None, inner, depth) if one.cut]
         return found
 
-    def _stores(self, name: str, bound: Site) -> Iterator[tuple[Site, list[Any]]]:
+    def _stores(self, name: str, bound: Site) -> Iterator[tuple[Site, list[object]]]:
         """Yield the statements that put something into what a statement bound, and what; also of functions that share it."""
         last = name.rpartition(".")[2]
         for site in self.code.sites:

@@ -39,7 +39,7 @@ def explain_memory(case: "Case") -> None:
     case.failed()
 
 
-def _variables(case: "Case") -> dict[str, Any]:
+def _variables(case: "Case") -> dict[str, object]:
     """Return the program's variables, and those of the functions that were running."""
     found: dict[str, Any] = dict(case.machine.variables())
     for frame in case.origins.frames:

@@ -31,7 +31,7 @@ class Frame(NamedTuple):
     local: dict[str, Any] | None
 
 
-def frame_of(unit: "Unit", local: dict[str, Any] | None) -> Frame:
+def frame_of(unit: "Unit", local: dict[str, object] | None) -> Frame:
     """Return the frame of a top-level statement that is running, for questions outside of any failure."""
     return Frame(Step(unit.stmt.span, unit.stmt.span, unit.source, "<module>", unit.code, 0), local)
 

@@ -63,7 +63,7 @@ def covers(outer: Span, inner: Span) -> bool:
     return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
 
 
-def local_variables(machine: "Machine", error: BaseException) -> dict[int, dict[str, Any]]:
+def local_variables(machine: "Machine", error: BaseException) -> dict[int, dict[str, object]]:
     """Return the variables of the functions that the exception passed through, by the id of their code (innermost wins)."""
     found: dict[int, dict[str, Any]] = {}
     trace = error.__traceback__

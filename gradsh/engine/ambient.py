@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 sequence_numbers = count()
 """The numbers of nodes, in the order in which they are made."""
 _FLOAT32 = np.dtype(np.float32)
+One = TypeVar("One")
 
 
 ANOMALY_SOURCE = "anomaly_source"
@@ -54,10 +55,10 @@ class Ambient:
         self._enter_thread()
         self.default_dtype: Any = _FLOAT32
         self._generator: Generator | None = None
-        self._print_options: Any = None
+        self._print_options: object = None
         self.locate: Callable[[], Any] | None = None
         """Called when a node is born, a tensor written or a graph freed; its answer is kept, never looked into."""
-        self.location_cache: Any = None
+        self.location_cache = None
         """What answers `locate` for the commonest frames without a call: `frame` is the one that runs the program's own text (or
         None), `code` the code that asked last, `activation` what is noted of both. None where `locate` must be called each time."""
         self.trail: Any = None
@@ -66,7 +67,7 @@ class Ambient:
         """Takes a warning's text and class, or the text of a note; None: Python's own `warnings`."""
         self.check: Callable[[int], None] | None = None
         """Asked with a number of bytes before a large allocation and with 0 between two nodes; may raise."""
-        self.anomaly: tuple[bool, Callable[[Any], None], Callable[[Any], None]] | None = None
+        self.anomaly: tuple[bool, Callable[[object], None], Callable[[object], None]] | None = None
         """What detect_anomaly asks for: whether to look for nan, what is told each new node, and one that fails. None: it is off."""
         self.passes: Callable[[Any, bool], None] | None = None
         """Told of each backward pass: (pass, whether it is over)."""
@@ -188,7 +189,7 @@ def grad_mode(enabled: bool) -> Iterator[None]:
         ambient.grad_enabled = before
 
 
-def standing_in(name: str, what: str) -> Callable[[Any], Any]:
+def standing_in(name: str, what: str) -> Callable[[One], One]:
     """Mark a function or class as one that stands in: `gradsh check` reads the mark, `tell` words it."""
 
     def mark(one: Any) -> Any:

@@ -51,7 +51,7 @@ def check_ordinary(owner: object, name: object) -> None:
         raise fail("attribute", text, AttributeError, owner=owner, name=name)
 
 
-def attributes_of(owner: object) -> dict[str, Any]:
+def attributes_of(owner: object) -> dict[str, object]:
     """Return an instance's own attributes of ordinary names; a class has none to give."""
     own = {} if isinstance(owner, type) else getattr(owner, "__dict__", {})
     return {name: value for name, value in own.items() if ordinary(name)}

@@ -186,7 +186,7 @@ class _Methods(_Base):
     def __reduce_ex__(self, _: object) -> Any:
         return rebuilt, (isinstance(self, Parameter), self.array, self.requires_grad)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+    def __deepcopy__(self, memo: dict[int, object]) -> "Tensor":
         return deep_copy(self, memo)
 
     def __repr__(self) -> str:

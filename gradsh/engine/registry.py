@@ -2,8 +2,7 @@
 
 It imports nothing of the engine, so that every file of it can ask for an operation.
 """
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def find(name: str) -> "Operation":
     return REGISTRY.get(name) or _loaded(name, REGISTRY)
 
 
-def _loaded(name: str, names: dict[str, Any]) -> Any:
+def _loaded(name: str, names: Mapping[str, object]) -> Any:
     """Return what a family declares that may not be loaded yet; raises KeyError."""
     from gradsh.ops import load, load_all
 

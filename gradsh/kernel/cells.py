@@ -92,7 +92,7 @@ class Cells:
             other.flush()  # in a notebook each holds back what is written
             stream.write(told[1])
 
-    def _show(self, bundle: dict[str, Any], *, is_value: bool) -> None:
+    def _show(self, bundle: dict[str, object], *, is_value: bool) -> None:
         """Show a bundle behind the text that was written before it."""
         sys.stdout.flush()
         sys.stderr.flush()

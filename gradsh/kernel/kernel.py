@@ -29,17 +29,17 @@ class GradKernel(Kernel):
         self._asked: list[tuple[int, int, str]] = []
         self._silent = False
 
-    def _show(self, bundle: dict[str, Any], is_value: bool) -> None:
+    def _show(self, bundle: dict[str, object], is_value: bool) -> None:
         if self._silent:
             return
-        content: dict[str, Any] = {"data": bundle, "metadata": {}}
+        content: dict[str, object] = {"data": bundle, "metadata": {}}
         if is_value:
             content["execution_count"] = self.execution_count
         self.send_response(self.iopub_socket, "execute_result" if is_value else "display_data", content)
 
     def do_execute(
         self, code: str, silent: bool, store_history: bool = True, user_expressions: object = None, allow_stdin: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Run a cell."""
         del user_expressions
         streams: Any = (sys.stdout, sys.stderr)  # ipykernel's own
@@ -55,7 +55,7 @@ class GradKernel(Kernel):
         if session.left is not None:
             session.left = None
             payload.append({"source": "ask_exit", "keepkernel": False})
-        reply: dict[str, Any] = {"execution_count": self.execution_count}
+        reply: dict[str, object] = {"execution_count": self.execution_count}
         if failed is None:
             return {"status": "ok", **reply, "payload": payload, "user_expressions": {}}
         told = {"ename": failed.kind, "evalue": failed.message, "traceback": failed.lines}
@@ -69,7 +69,7 @@ class GradKernel(Kernel):
         sys.stdout.flush()
         return str(self.raw_input(prompt))
 
-    def do_complete(self, code: str, cursor_pos: int | None = None) -> dict[str, Any]:
+    def do_complete(self, code: str, cursor_pos: int | None = None) -> dict[str, object]:
         """Complete the word at the cursor; what is known of a candidate (its shape, its dtype) stands beside it."""
         cursor = len(code) if cursor_pos is None else cursor_pos
         start, found = self.cells.complete(code, cursor)
@@ -79,13 +79,15 @@ class GradKernel(Kernel):
             "metadata": {"_jupyter_types_experimental": kinds},
         }
 
-    def do_inspect(self, code: str, cursor_pos: int | None, detail_level: int = 0, omit_sections: object = ()) -> dict[str, Any]:
+    def do_inspect(
+        self, code: str, cursor_pos: int | None, detail_level: int = 0, omit_sections: object = ()
+    ) -> dict[str, object]:
         """Tell what `help` tells of the name at the cursor."""
         del detail_level, omit_sections
         text = self.cells.inspect(code, len(code) if cursor_pos is None else cursor_pos)
         return {"status": "ok", "found": bool(text), "data": {PLAIN: text} if text else {}, "metadata": {}}
 
-    def do_is_complete(self, code: str) -> dict[str, Any]:
+    def do_is_complete(self, code: str) -> dict[str, object]:
         """Tell whether a cell can be run as it stands."""
         complete, indent = self.cells.is_complete(code)
         return {"status": "complete"} if complete else {"status": "incomplete", "indent": indent}
@@ -101,6 +103,6 @@ class GradKernel(Kernel):
             found = [one for one in found if fnmatchcase(one[2], pattern)]
         return {"status": "ok", "history": found[-n:] if n and hist_access_type != "range" else found}
 
-    def do_shutdown(self, restart: bool) -> dict[str, Any]:
+    def do_shutdown(self, restart: bool) -> dict[str, object]:
         """End; a restart is another process."""
         return {"status": "ok", "restart": restart}

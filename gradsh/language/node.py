@@ -29,10 +29,12 @@ def _constructors() -> list[Any]:
     def five(self: Any, span: object, a: object, b: object, c: object, d: object, e: object) -> None:
         self.span, self.a, self.b, self.c, self.d, self.e = span, a, b, c, d, e
 
-    def six(self: Any, span: object, a: object, b: object, c: object, d: object, e: object, f: Any) -> None:
+    def six(self: Any, span: object, a: object, b: object, c: object, d: object, e: object, f: object) -> None:
         self.span, self.a, self.b, self.c, self.d, self.e, self.f = span, a, b, c, d, e, f
 
-    def seven(self: Any, span: object, a: object, b: object, c: object, d: object, e: object, f: Any, g: Any) -> None:
+    def seven(
+        self: Any, span: object, a: object, b: object, c: object, d: object, e: object, f: object, g: object
+    ) -> None:
         self.span, self.a, self.b, self.c, self.d, self.e, self.f, self.g = span, a, b, c, d, e, f, g
 
     return [none, one, two, three, four, five, six, seven]

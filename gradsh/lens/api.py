@@ -1,7 +1,6 @@
 """The functions of `gradsh.lens`, which need PyTorch: one watcher, and the commands as functions over the caller's names."""
-
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,7 +43,7 @@ def watcher() -> Watcher:
     return _current[0] if _current else Watcher()
 
 
-def _ask(name: str, frame: object, subjects: tuple[object, ...], options: dict[str, Any]) -> Look:
+def _ask(name: str, frame: object, subjects: tuple[object, ...], options: Mapping[str, object]) -> Look:
     """Run a command on values, with the names of a frame."""
     variables = names_in(frame)
 

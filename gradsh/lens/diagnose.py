@@ -7,6 +7,7 @@ from gradsh.diagnosis.case import Case
 from gradsh.diagnosis.classify import kind_of, words_of
 from gradsh.diagnosis.diagnose import problem_of
 from gradsh.diagnosis.explain_graph import GRAPH_STORIES
+from gradsh.engine.graph.types import Location
 from gradsh.lens.faults import fault_of_call
 from gradsh.lens.machine import PythonMachine
 from gradsh.runtime.machine import Failed
@@ -22,7 +23,7 @@ def diagnose(watcher: "Watcher", error: BaseException, top: int | None = None) -
     """Return a failure as data; `top` is the line of the top-level statement where that is known."""
     failure = watcher.passes.failure
     known: Fault | None = None
-    place: Any = None
+    place: Location = None
     if failure is not None and failure[0] == id(error):
         _, known, place = failure
     with watcher.look() as world:

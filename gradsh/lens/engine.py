@@ -24,6 +24,7 @@ from gradsh.compiler.plain import PlainLowering, module_of
 from gradsh.contracts.events import Emit, Result, Snapshot
 from gradsh.contracts.state import Failed as LastFailure
 from gradsh.engine.ambient import Ambient
+from gradsh.engine.graph.types import Location
 from gradsh.language.node import stmt
 from gradsh.lens.diagnose import told
 from gradsh.lens.looks import COMMANDS, state_of
@@ -95,7 +96,7 @@ class TorchMachine(Machine):
             self.watcher.files.learn(f"<gradsh {len(self.units)}>", module_of(statement, source))
         return super().compile(statement, source, names)
 
-    def locate(self, where: Any) -> Any:
+    def locate(self, where: Location) -> Any:
         """Return the place in the script that an opaque `where` stands for."""
         return describe(self.units, where)
 
@@ -175,7 +176,7 @@ class TorchSession(Session):
             torch.set_rng_state(state)
 
     @staticmethod
-    def checkpointing() -> Callable[..., Any]:
+    def checkpointing() -> Callable[..., object]:
         """Return the program's `checkpoint`."""
         return checkpoint  # type: ignore[no-any-return]
 
@@ -241,7 +242,7 @@ class TorchSession(Session):
         report = plan if "plan" in options else plan.would
         self.emit(Result(call.line, "backward", report, lambda: command.view(report), wanted, output))
 
-    def _assertion(self, name: str) -> Callable[..., Any]:
+    def _assertion(self, name: str) -> Callable[..., object]:
         def ask(*args: object, **kwargs: object) -> Any:
             with self._looking() as world:
                 return functions(self.reachable, self.state.meter)[name](*map(world.shown, args), **kwargs)
@@ -251,7 +252,7 @@ class TorchSession(Session):
 
     # ------------------------------------------------------------------ what is followed
 
-    def note_pass(self, roots: list[Any]) -> None:
+    def note_pass(self, roots: list[object]) -> None:
         """Note the leaves that a pass reaches; measure what is alive before it."""
         running = self.machine.running()
         unit = -1 if running is None else self.unit_of((None, running.code, 0))
@@ -286,7 +287,7 @@ class TorchSession(Session):
 
     # ------------------------------------------------------------------ places
 
-    def line_of(self, where: Any) -> int | None:
+    def line_of(self, where: Location) -> int | None:
         """Return the first line of the innermost statement at a place, or None where there is none."""
         return self.watcher.line_of(where)
 
@@ -324,7 +325,7 @@ def _evaluated(invocation: Invocation) -> Invocation:
     return _mapped(invocation, lambda thunk: _constant(thunk()))
 
 
-def _constant(value: object) -> Callable[[], Any]:
+def _constant(value: object) -> Callable[[], object]:
     return lambda: value
 
 

@@ -1,7 +1,7 @@
 """What an exception of PyTorch's does not say: the node and saved tensor that a pass needed, the tensor that was refused."""
-
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -111,7 +111,7 @@ def _subject(case: "Case") -> Any:
     return None if frame is None else _value(node, {**frame.f_globals, **variables_of(frame)})
 
 
-def _value(node: object, variables: dict[str, Any]) -> Any:
+def _value(node: object, variables: Mapping[str, object]) -> Any:
     if isinstance(node, tree.Name):
         return variables.get(node.id)
     if isinstance(node, tree.Attribute):
@@ -125,7 +125,9 @@ def _value(node: object, variables: dict[str, Any]) -> Any:
     return None
 
 
-def _refused(local: dict[str, Any], code: Any, error: BaseException, kind: str) -> tuple[Any, int | None] | None:
+def _refused(
+    local: dict[str, Any], code: CodeType, error: BaseException, kind: str
+) -> tuple[object, int | None] | None:
     """Return (tensor, its place among several) that a function of PyTorch's or a wrapper of ours refused."""
     if code.co_name == "writing" and local.get("args") and isinstance(local["args"][0], torch.Tensor):
         return local["args"][0], None

@@ -1,5 +1,4 @@
 """The user's own files: which they are, their text, and the loops of each function in them."""
-
 import ast
 import linecache
 import os
@@ -7,6 +6,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from functools import cache
+from types import CodeType
 from typing import Any, NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH100, PTH120
@@ -74,7 +74,7 @@ class Files:
             found = self.plans[id(code)] = self._find_loops(code) if self.is_own(code.co_filename) else None
             return found
 
-    def _find_loops(self, code: Any) -> Loops:
+    def _find_loops(self, code: CodeType) -> Loops:
         scopes = self._scopes.get(code.co_filename)
         if scopes is None:
             self.learn(code.co_filename, _parsed("".join(linecache.getlines(code.co_filename))))

@@ -6,19 +6,19 @@ A node's line is found by bisection with its `_sequence_nr()`, so an operation c
 A place has the form of the interpreter's: (activation, code, -line), where an activation is (parent, number of the pass
 of a loop, code of the caller, -line there). The sign tells a line from the offset of an instruction.
 """
-
 import sys
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from gradsh.lens.files import Files, Loop, Loops
 from gradsh.runtime.activation import ROOT, Activation
 
 Place = tuple[Activation, Any, int]
-_UNKNOWN: Any = object()
+_UNKNOWN = object()
 MOST = 400_000
 """Places that a thread's log holds; the older half is dropped beyond that."""
 
@@ -56,7 +56,7 @@ class Log:
         """Return the place that runs now, None outside of the user's files."""
         return self.stack[-1].place if self.stack else None
 
-    def exactly(self, frame: Any) -> Place | None:
+    def exactly(self, frame: FrameType | None) -> Place | None:
         """Return the place that runs now, to the instruction, where a frame was called from it."""
         if not self.stack:
             return None
@@ -116,7 +116,7 @@ class Log:
         trace.log = self  # type: ignore[attr-defined]
         return trace
 
-    def _follow(self, frame: Any, event: str) -> "Running | None":
+    def _follow(self, frame: FrameType, event: str) -> "Running | None":
         """Follow a function of the user's."""
         loops = self.files.loops_of(frame.f_code)
         if loops is None or event != "call":
@@ -226,7 +226,7 @@ class Lines:
     def stop(self) -> None:
         """Follow lines no longer."""
         if self._tool is not None:
-            monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+            monitoring = sys.monitoring  # type: ignore[attr-defined]
             monitoring.set_events(self._tool, 0)
             monitoring.free_tool_id(self._tool)
             self._tool = None
@@ -272,7 +272,7 @@ class Lines:
         sys.settrace(trace)
         return trace(frame, event, argument)
 
-    def _join_running(self, frame: Any) -> None:
+    def _join_running(self, frame: FrameType | None) -> None:
         """Take the user's frames that are running into the log, outermost first."""
         frames = []
         while frame is not None:
@@ -289,7 +289,7 @@ class Lines:
     # --- Python 3.12 and later ------------------------------------------------------------------------------------
 
     def _start_monitoring(self, joins: bool) -> None:
-        monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+        monitoring = sys.monitoring  # type: ignore[attr-defined]
         tool = next((one for one in (4, 3, 2, 1) if monitoring.get_tool(one) is None), None)
         if tool is None:
             raise RuntimeError("lines are not known: other tools use all tool ids of sys.monitoring")
@@ -315,7 +315,7 @@ class Lines:
 
     def _begin(self, code: object, _: int) -> Any:
         loops = self.files.loops_of(code)
-        monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+        monitoring = sys.monitoring  # type: ignore[attr-defined]
         if loops is None:
             return monitoring.DISABLE
         monitoring.set_local_events(self._tool, code, self._local_events())

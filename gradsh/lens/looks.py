@@ -3,8 +3,8 @@
 A look reads the names of a frame (or of a dictionary of variables), runs the same command as the shell, and keeps only
 what that returns.
 """
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.commands import GRAMMARS, find
@@ -13,6 +13,7 @@ from gradsh.contracts.state import Call, Failed, State
 from gradsh.diagnosis.history import History
 from gradsh.diagnosis.provenance import Frame, Origins
 from gradsh.diagnosis.trace import Step
+from gradsh.engine.graph.types import Location
 from gradsh.language.parser import parse
 from gradsh.language.tree import Command, Constant
 from gradsh.lens.machine import PythonMachine, variables_of
@@ -75,7 +76,7 @@ class LensControl:
         self.frame = frame
         self.hints: list[str] = []
 
-    def scopes_of(self, where: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
+    def scopes_of(self, where: Location, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
         """Return the calls and loop passes around a place."""
         return () if where is None else scopes(where, known)
 
@@ -175,7 +176,7 @@ def is_command(text: str, bound: Mapping[str, object]) -> bool:
     return len(body) == 1 and isinstance(body[0], Command) and body[0].name in COMMANDS
 
 
-def run_line(watcher: "Watcher", text: str, variables: Mapping[str, object], frame: Any = None) -> Look:
+def run_line(watcher: "Watcher", text: str, variables: Mapping[str, object], frame: FrameType | None = None) -> Look:
     """Run a command line such as `graph loss --depth 2`; its expressions are Python's, over the variables."""
     source = Source("<command>", text)
     command: Any = parse(source, GRAMMARS, ()).body[0]

@@ -1,6 +1,6 @@
 """What the diagnosis asks of the interpreter, answered for a program that Python runs: frames, places, values."""
-
 from collections.abc import Mapping
+from types import FrameType
 from typing import Any
 
 from gradsh.lens.files import Files
@@ -12,7 +12,7 @@ _OPTIMIZED = 1
 """Flag of the code of functions, whose variables Python copies for who asks (before 3.13) and keeps with the frame."""
 
 
-def variables_of(frame: Any) -> dict[str, Any]:
+def variables_of(frame: Any) -> dict[str, object]:
     """Return the variables of a frame; the copy that Python keeps is emptied, so that it holds nothing."""
     local = frame.f_locals
     found = dict(local)
@@ -26,7 +26,9 @@ class PythonMachine:
 
     has_pins = False
 
-    def __init__(self, files: Files, sources: Sources | ScriptUnits, world: World, error: BaseException | None, place: Any) -> None:
+    def __init__(
+        self, files: Files, sources: Sources | ScriptUnits, world: World, error: BaseException | None, place: object
+    ) -> None:
         self.files = files
         self.units = sources
         self.world = world
@@ -41,7 +43,7 @@ class PythonMachine:
         self.program: dict[str, Any] = {} if self.frame is None else self.values(self.frame.f_globals)
         self.builtins: dict[str, Any] = {}
 
-    def owns(self, frame: Any) -> bool:
+    def owns(self, frame: FrameType) -> bool:
         """Tell whether a frame runs a line of the user's files."""
         return self.files.is_own(frame.f_code.co_filename)
 

@@ -45,7 +45,7 @@ class World:
         self.log = lines.log()
         self.writes = writes
         self.tensors: dict[int, TorchTensor] = {}
-        self.nodes: dict[Any, Node] = {}
+        self.nodes: dict[object, Node] = {}
         self.leaves: dict[int, AccumulateGrad] = {}
         """id of a leaf -> its node"""
         self.storages: dict[int, Storage] = {}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradsh.engine.graph.types import Location
 from gradsh.lens.lines import Lines
 from gradsh.lens.saved_tensors import MARK, NAMES, outlines_of, raw_entries, saved_names
 
@@ -26,7 +27,7 @@ class PassNote(NamedTuple):
     """
 
     number: int
-    place: Any
+    place: Location
     nodes: int
     nbytes: int
     seconds: float
@@ -46,16 +47,16 @@ class Passes:
         """(id of the exception, its Fault, the place of the pass)"""
         self.detailed = False
         """Whether it is noted which line saved how much, for the largest pass."""
-        self.largest: list[tuple[Any, int]] = []
+        self.largest: list[tuple[object, int]] = []
         """(place, bytes) of each memory that stood saved for the largest pass"""
-        self.largest_place: Any = None
+        self.largest_place: object = None
         self.reached: set[int] = set()
         """ids of the leaves below the roots of passes"""
         self.before: Callable[[list[Any]], None] | None = None
         """Told the root nodes before each pass."""
         self.after: Callable[[bool, bool], None] | None = None
         """Told after each pass whether it retained its graph, and whether it failed."""
-        self._original: Any = None
+        self._original: object = None
 
     def start(self) -> None:
         """Wrap PyTorch's function."""
@@ -112,7 +113,7 @@ class Passes:
 
     _saved = (0, 0)
 
-    def _mark(self, roots: Any, place: object, retain: bool) -> list[Any]:
+    def _mark(self, roots: Any, place: object, retain: bool) -> list[object]:
         """Note in each node that a pass may free what it saves, by shape; return these nodes.
 
         This runs before each pass, over all of its graph: names are looked up once, and nothing is made twice.
@@ -189,7 +190,7 @@ class _Sizes:
             self.sizes[key] = nbytes
             self.owners[key] = min(number, self.owners.get(key, number))
 
-    def by_place(self, find: Callable[[int], object]) -> list[tuple[Any, int]]:
+    def by_place(self, find: Callable[[int], object]) -> list[tuple[object, int]]:
         """Return (place, bytes) of each memory."""
         return [(find(number), self.sizes[key]) for key, number in self.owners.items()]
 

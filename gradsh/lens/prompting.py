@@ -29,7 +29,7 @@ class Prompt(code.InteractiveConsole):
             return False
         return super().push(line, *arguments, **more)
 
-    def _bound(self) -> dict[str, Any]:
+    def _bound(self) -> dict[str, object]:
         return {name: value for name, value in self.locals.items() if not name.startswith("__")}
 
     def _command(self, line: str) -> None:

@@ -62,7 +62,7 @@ class Quiet:
         """Put back what was there."""
         self._replaced.put_back()
 
-    def _preparing(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _preparing(self, original: Callable[[object], None]) -> Callable[[object], None]:
         """Return what makes a class ready when its first optimizer is made, and wraps its step."""
         def preparing(optimizer: object) -> None:
             original(optimizer)
@@ -79,7 +79,9 @@ class Quiet:
         if code is not None and not self.lines.files.is_own(code.co_filename):
             self._replaced.put(kind, "step", partial(self._quiet, is_plain=_is_plain_step))
 
-    def _quiet(self, function: Callable[..., object], is_plain: Callable[[Any, Any], bool]) -> Callable[..., Any]:
+    def _quiet(
+        self, function: Callable[..., object], is_plain: Callable[[object, object], bool]
+    ) -> Callable[..., object]:
         """Return what calls a function, without the trace where no line of the user's can run in it, else with it."""
         gettrace, settrace, lines = sys.gettrace, sys.settrace, self.lines
 
@@ -145,7 +147,7 @@ def _is_plain_step(args: Any, kwargs: object) -> bool:
     )
 
 
-def _below(kind: Any) -> Iterator[Any]:
+def _below(kind: Any) -> Iterator[object]:
     for one in kind.__subclasses__():
         yield one
         yield from _below(one)

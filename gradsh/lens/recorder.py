@@ -3,7 +3,6 @@
 PyTorch's graph is looked at before and after each pass, after each statement that is run by itself, and at the end. In between
 nothing is known of it, so a node is born at the moment that first meets it, and gone at the first one that meets it no more.
 """
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ class TraceRecorder:
     def __init__(self, watcher: "Watcher", variables: Mapping[str, object]) -> None:
         self.watcher, self.program = watcher, variables
         self.places = Places(watcher.line_of, lambda where: describe(watcher.sources, where), scopes)  # type: ignore[arg-type]
-        self.steps: list[dict[str, Any]] = []
+        self.steps: list[dict[str, object]] = []
         self.bytes: list[tuple[int, ...]] = []
         self.nodes: list[dict[str, Any]] = []
         self.where: list[Any] = []
@@ -41,7 +40,7 @@ class TraceRecorder:
         self.storages: list[int] = []
         self.storage_numbers: dict[tuple[int, int], int] = {}
         self.variables: dict[str, list[tuple[int, Any]]] = {}
-        self.failures: list[dict[str, Any]] = []
+        self.failures: list[dict[str, object]] = []
         self.wrong = ""
         self._roots: list[Any] = []
         self._named: set[int] = set()
@@ -59,7 +58,7 @@ class TraceRecorder:
 
     # ------------------------------------------------------------------ moments
 
-    def _begin(self, roots: list[Any]) -> None:
+    def _begin(self, roots: list[object]) -> None:
         place = self.watcher.lines.log().here()
         with self.watcher.look() as world:
             step: dict[str, Any] = {"kind": "pass", "line": self.watcher.line_of(place), "keeps": False}
@@ -90,7 +89,7 @@ class TraceRecorder:
         record = self.nodes[number]
         return (saved for saved in record.get("saved", ()) if "freed" not in record and saved["storage"] is not None)
 
-    def _moment(self, world: "World", roots: list[Any], step: dict[str, Any]) -> None:
+    def _moment(self, world: "World", roots: list[object], step: dict[str, object]) -> None:
         named = of_program(named_tensors(self.program))
         nodes = [*(node for _, node in roots_among(named)), *(world.node(root) for root in roots)]
         self._meet(world)
@@ -201,7 +200,7 @@ class TorchRecorder(SessionRecorder):
         passes = self.session.watcher.passes
         passes.before, passes.after = self.session.note_pass, None
 
-    def _moment(self, variables: Mapping[str, object], roots: object, step: dict[str, Any], *, again: bool) -> Any:
+    def _moment(self, variables: Mapping[str, object], roots: object, step: dict[str, object], *, again: bool) -> Any:
         del roots, again
         self.trace.program = variables
         self.trace.statement(step)

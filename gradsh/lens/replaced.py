@@ -14,10 +14,10 @@ class Replaced:
     """The functions that one part of a watcher has replaced."""
 
     def __init__(self) -> None:
-        self._originals: list[tuple[Any, str, Any]] = []
+        self._originals: list[tuple[object, str, object]] = []
         self._scripted: list[int] = []
 
-    def put(self, owner: Any, name: str, how: Callable[[Any], Any]) -> None:
+    def put(self, owner: object, name: str, how: Callable[[Any], Any]) -> None:
         """Put `how(function)` in the place of a function.
 
         `torch.jit.script` finds the function as before. `torch.compile` goes through what stands in its place: that begins by

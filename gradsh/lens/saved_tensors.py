@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from gradsh.engine.graph.saved import SavedTensor, SavedVariable
+from gradsh.engine.graph.types import Location
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens import older
 from gradsh.lens.arrays import dtype_of
@@ -16,7 +17,7 @@ MARK = "gradsh"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 UNWRITTEN = VersionCounter()
 """The counter of every tensor that was never written: nobody writes here."""
-entry_at: Any = older.entry_of if older.NEEDED else getattr
+entry_at = older.entry_of if older.NEEDED else getattr
 """Returns the raw entry of a node under an attribute, or a tuple of these. Raises RuntimeError for a custom function that is freed."""
 _RAW = "_raw_saved_"
 NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
@@ -101,7 +102,7 @@ class TorchSaved(SavedTensor):
         return SavedVariable(self.array, self.counter, self.version or 0, None, self.packed)
 
 
-def gone(place: Any, name: str, index: int | None, size: Any, dtype: object) -> TorchSaved:
+def gone(place: Location, name: str, index: int | None, size: Any, dtype: object) -> TorchSaved:
     """Return an entry that is freed, by what is remembered of it."""
     shape = tuple(size)
     found = dtype_of(torch.float32 if dtype is None else dtype)
@@ -121,7 +122,7 @@ def is_freed(raw: Any) -> bool:
     return False
 
 
-def saved_version(function: Any, name: str, index: int | None, raw: Any, current: int) -> int:
+def saved_version(function: object, name: str, index: int | None, raw: Any, current: int) -> int:
     """Return the version that a tensor was saved at, which PyTorch tells only where it is not the current one."""
     try:
         if index is None and hasattr(function, f"_saved_{name}"):

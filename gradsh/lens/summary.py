@@ -8,6 +8,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from gradsh.commands.leaks import run as leaks_of
 from gradsh.commands.leaks import view as leaks_view
+from gradsh.engine.graph.types import Location
 from gradsh.lens import older
 from gradsh.lens.looks import look
 from gradsh.lens.passes import PassNote
@@ -44,7 +45,7 @@ def write_summary(watcher: "Watcher", variables: Mapping[str, object], stream: T
     stream.flush()
 
 
-def where_of(watcher: "Watcher", place: Any) -> str:
+def where_of(watcher: "Watcher", place: Location) -> str:
     """Return a place as its file, line and text."""
     line = watcher.line_of(place)
     if line is None:

@@ -147,9 +147,9 @@ class _Trace:
             self.recorder = TraceRecorder(self.watcher, vars(program.main))
         self.failed = ""
         self.out = sys.stdout
-        self.err: Any = ranked(sys.stderr)
+        self.err = ranked(sys.stderr)
         style = style_for(sys.stderr, plain=options.plain)
-        self.sink: Any = JsonSink(self.out, sys.stderr, None) if self.as_json else TextSink(self.out, self.err, style, style)
+        self.sink = JsonSink(self.out, sys.stderr, None) if self.as_json else TextSink(self.out, self.err, style, style)
         if isinstance(self.sink, JsonSink) and rank() is not None:
             self.sink.mark = f',"rank":{rank()}'
         self.status = 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from gradsh.engine.graph.types import Location
 from gradsh.lens.faults import fault_of_pass
 from gradsh.lens.files import Files
 from gradsh.lens.lines import Lines
@@ -89,7 +90,7 @@ class Watcher:
                 pass
             yield world
 
-    def line_of(self, where: Any) -> int | None:
+    def line_of(self, where: Location) -> int | None:
         """Return the first line of the innermost statement at a place, or None where there is none."""
         if where is None:
             return None

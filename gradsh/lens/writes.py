@@ -101,7 +101,7 @@ class Writes:
         self.lines.files.on_out = None
         self._replaced.put_back()
 
-    def _wrap(self, owner: object, name: str, how: Callable[[Any], object]) -> None:
+    def _wrap(self, owner: object, name: str, how: Callable[[object], object]) -> None:
         if callable(getattr(owner, name, None)):
             self._replaced.put(owner, name, how)
 
@@ -140,7 +140,7 @@ class Writes:
 
         return writing
 
-    def _several(self, function: Any, *, written: Callable[[Any, Any], Sequence[object]]) -> Any:
+    def _several(self, function: Any, *, written: Callable[[object, object], Sequence[object]]) -> Any:
         """Return the same for a function that writes what `written` finds among its arguments."""
 
         def writing(*args: Any, **kwargs: object) -> Any:
@@ -164,20 +164,20 @@ def _at(places: tuple[int, ...]) -> Callable[[Any, Any], Sequence[Any]]:
     return lambda args, _: [args[place] for place in places if place < len(args)]
 
 
-def _first_list(args: Any, _: object) -> Sequence[Any]:
+def _first_list(args: Any, _: object) -> Sequence[object]:
     return args[0] if args and isinstance(args[0], list | tuple) else ()
 
 
-def _lists(args: Any, _: object) -> Sequence[Any]:
+def _lists(args: Any, _: object) -> Sequence[object]:
     return [one for part in args if isinstance(part, list | tuple) for one in part]
 
 
-def _outs(_: Any, kwargs: Any) -> Sequence[Any]:
+def _outs(_: object, kwargs: Any) -> Sequence[object]:
     out = kwargs.get("out")
     return out if isinstance(out, list | tuple) else [out]
 
 
-def _writers() -> Iterator[tuple[Any, str]]:
+def _writers() -> Iterator[tuple[object, str]]:
     """Yield (owner, name) of each function that writes its first argument."""
     for name in dir(torch._C.TensorBase):
         if name.endswith("_") and not name.startswith("_") and name not in _SETTERS:

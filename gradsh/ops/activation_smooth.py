@@ -147,7 +147,7 @@ def _silu(self: Array) -> Array:
     return in_blocks(lambda x: x / (1 + np.exp(-x)), self)
 
 
-def _silu_backward(grad: ArrayOrTensor, self: Any) -> ArrayOrTensor:
+def _silu_backward(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     logistic = 1 / (1 + np.exp(-self))
     return grad * logistic * (1 + self * (1 - logistic))
 
@@ -218,7 +218,7 @@ def _softplus_backward(grad: ArrayOrTensor, self: ArrayOrTensor, beta: int, thre
     return in_blocks(lambda g, x: _softplus_slope(g, x, beta, threshold), grad, self)
 
 
-def _softplus_slope(grad: Any, self: Any, beta: Any, threshold: object) -> Any:
+def _softplus_slope(grad: ArrayOrTensor, self: object, beta: Any, threshold: object) -> ArrayOrTensor:
     scaled = self * beta
     risen = np.exp(scaled)
     return pick(scaled > threshold, grad, grad * risen / (risen + 1))
@@ -226,7 +226,7 @@ def _softplus_slope(grad: Any, self: Any, beta: Any, threshold: object) -> Any:
 
 def _softplus_double(
     grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, beta: object, threshold: object
-) -> Any:
+) -> ArrayOrTensor:
     scaled = times(self, beta)
     bend = sigmoid_backward(grad * grad_output, sigmoid(scaled))
     return times(bend * where(scaled < threshold, 1.0, 0.0), beta)
@@ -325,7 +325,7 @@ def _narrowed(value: Any, dim: int) -> tuple[Array, Array]:
     return narrow(value, dim, 0, half), narrow(value, dim, half, half)
 
 
-def _glu_double_output(grad: object, self: object, dim: int) -> Any:
+def _glu_double_output(grad: object, self: object, dim: int) -> ArrayOrTensor:
     first, second = _narrowed(self, dim)
     left, right = _narrowed(grad, dim)
     gate = sigmoid(second)

@@ -81,7 +81,7 @@ def with_gradient(
     )
 
 
-def underivable(what: str) -> Callable[[Any], Any]:
+def underivable(what: str) -> Callable[[object], object]:
     """Return a formula that refuses, where PyTorch has a node but no derivative."""
 
     def formula(grad: object) -> Any:

@@ -1,5 +1,4 @@
 """Functions of two or three tensors, element by element: the larger one, angles, logarithms of sums, blends."""
-
 import math
 from typing import Any
 
@@ -9,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import note, writes
 from gradsh.engine.dispatch.declare import Within, alias, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
@@ -91,7 +90,9 @@ fmin = op(
 )
 
 
-def _atan2_gradients(grad: ArrayOrTensor, self: ArrayOrTensor, other: ArrayOrTensor, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+def _atan2_gradients(
+    grad: ArrayOrTensor, self: ArrayOrTensor, other: ArrayOrTensor, needs: tuple[bool, ...]
+) -> Gradients:
     squares = self * self + other * other
     inverse = masked_fill(reciprocal(squares), squares == 0, 0)
     return (

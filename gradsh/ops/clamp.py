@@ -1,10 +1,9 @@
 """Keeping numbers within bounds: clamp and its one-sided forms."""
-
 from typing import Any
 
 from gradsh.engine.dispatch.declare import alias, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.common import bounded, together
@@ -31,7 +30,7 @@ def _and(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
     return _joined("logical_and", a, b)
 
 
-def _inside(grad: Any, self: Any, min: ArrayOrTensor | float | None, max: object) -> Any:
+def _inside(grad: ArrayOrTensor, self: ArrayOrTensor, min: ArrayOrTensor | float | None, max: object) -> Any:
     """Let the gradient through within the bounds, these included."""
     if min is None:
         return where(self <= max, grad, 0.0)
@@ -40,7 +39,9 @@ def _inside(grad: Any, self: Any, min: ArrayOrTensor | float | None, max: object
     return where(_and(self >= min, self <= max), grad, 0.0)
 
 
-def _bounds(grad: Any, self: Any, min: Any, max: object, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+def _bounds(
+    grad: ArrayOrTensor, self: ArrayOrTensor, min: ArrayOrTensor, max: object, needs: tuple[bool, ...]
+) -> Gradients:
     """The gradient goes to the bound that was taken; to `max` where the bounds are crossed."""
     if max is None:
         return where(self < min, grad, 0.0), None
@@ -51,7 +52,7 @@ def _bounds(grad: Any, self: Any, min: Any, max: object, needs: tuple[bool, ...]
     return low, high
 
 
-_TENSORS: dict[Any, Any] = {"self": _inside, ("min", "max"): _bounds}
+_TENSORS: dict[object, object] = {"self": _inside, ("min", "max"): _bounds}
 clamp: Operation = op(
     "clamp(self, min: Tensor? = None, max: Tensor? = None)", "ClampBackward0", "Keep each element within [min, max].",
     layout="operands", forward=_clamp, inplace=True, grads=_TENSORS, samples=(sample((2, 3), (3,), None),),

@@ -12,7 +12,7 @@ from gradsh.ops.kernels.common import refusing
 from gradsh.ops.operators import binary, exchanged, inplace
 from gradsh.text.fault import fail
 
-_COMPARISONS: tuple[tuple[str, Any, str], ...] = (
+_COMPARISONS: tuple[tuple[str, object, str], ...] = (
     ("eq", np.equal, "equals"), ("ne", np.not_equal, "differs from"), ("lt", np.less, "is less than"),
     ("le", np.less_equal, "is at most"), ("gt", np.greater, "is greater than"), ("ge", np.greater_equal, "is at least"),
 )

@@ -1,12 +1,11 @@
 """Convolutions of one, two and three dims, plain and transposed: one node, ConvolutionBackward0, for all of them."""
-
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, word, words
@@ -177,7 +176,7 @@ def _backward(
     grad_output: Array, input: Array, weight: Array, bias_sizes: tuple[int, ...], stride: tuple[int, ...],
     padding: tuple[int, ...], dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...], groups: int,
     output_mask: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array | None, Array | None, Array | None]:
     dims = weight.ndim - 2
     geometry = ConvGeometry(
         spatial(stride, dims, "stride"), spatial(padding, dims, "padding"), spatial(dilation, dims, "dilation"), groups
@@ -205,7 +204,7 @@ def _double(
     grads: list[ArrayOrTensor | None] | list[ArrayOrTensor], grad_output: ArrayOrTensor, input: ArrayOrTensor,
     weight: ArrayOrTensor, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
     transposed: bool, output_padding: tuple[int, ...], groups: int, needs: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """Return the gradients by (grad_output, input, weight): convolutions again, for they are linear in each."""
     by_input, by_weight, by_bias = grads
     rest = (stride, padding, dilation, transposed, output_padding, groups)
@@ -230,7 +229,7 @@ def _double(
     return second, grad_input, grad_weight
 
 
-def _double_weight(by_input: Any, grad_output: Any, weight: Any, rest: Any) -> Array:
+def _double_weight(by_input: object, grad_output: object, weight: Any, rest: Any) -> Array:
     """Correlate input and output with batch and channels exchanged; a window of the result is the filter's gradient."""
     stride, padding, dilation, transposed, output_padding, groups = rest
     transpose = find("transpose")
@@ -259,7 +258,7 @@ def _narrowed(found: Array, like: Array) -> Array:
     return found
 
 
-def _double_input(by_weight: Any, grad_output: Any, input: Any, weight: Any, rest: Any) -> Array:
+def _double_input(by_weight: object, grad_output: Any, input: Any, weight: Any, rest: Any) -> Array:
     stride, padding, dilation, transposed, output_padding, groups = rest
     if transposed:
         found = convolution(grad_output, by_weight, None, stride, padding, dilation, False, output_padding, groups)
@@ -306,7 +305,10 @@ def _batched(input: Tensor, dims: int, name: str) -> tuple[Any, bool]:
     return (input, True) if ndim == dims + 2 else (find("unsqueeze")(input, 0), False)
 
 
-def _same(input: Any, weight: Any, bias: Any, stride: Any, dilation: Any, groups: int, dims: int) -> Any:
+def _same(
+    input: Tensor, weight: Any, bias: object, stride: tuple[int, ...], dilation: tuple[int, ...], groups: int,
+    dims: int,
+) -> Tensor:
     """Convolve with as much padding as keeps the extents; an odd one more at the end."""
     stride, dilation = spatial(stride, dims, "stride"), spatial(dilation, dims, "dilation")
     if any(s != 1 for s in stride):
@@ -320,8 +322,8 @@ def _same(input: Any, weight: Any, bias: Any, stride: Any, dilation: Any, groups
 
 
 def _convolve(
-    dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
+    dims: int, input: Tensor, weight: Tensor, bias: object, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Tensor:
     if len(weight.shape) != dims + 2:
         _batched(input, dims, f"conv{dims}d")
         found = len(weight.shape) - 2

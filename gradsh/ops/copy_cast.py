@@ -164,7 +164,7 @@ to_copy = op(
 )
 
 
-def to_dtype(self: ArrayOrTensor, dtype: NumpyDType, copy: bool = False, layout: Any = None) -> Any:
+def to_dtype(self: ArrayOrTensor, dtype: NumpyDType, copy: bool = False, layout: Any = None) -> ArrayOrTensor:
     """Return the tensor (or array) itself if it has this numpy dtype (and memory format), else a copy that has it."""
     array = array_of(self)
     if array.dtype == dtype and not copy and (layout in (None, preserve_format) or is_laid_out(array, layout)):
@@ -181,7 +181,7 @@ def _numpy_dtype(value: object) -> Any:
     return value if found is None else found.numpy
 
 
-def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     dtype, copy, device = None, kwargs.pop("copy", False), kwargs.pop("device", None)
     layout = kwargs.pop("memory_format", None)
     dtype = kwargs.pop("dtype", None)
@@ -224,7 +224,7 @@ to = composite(
 )
 
 
-def _converter(name: str, dtype: Any, title: str) -> None:
+def _converter(name: str, dtype: type, title: str) -> None:
     composite(
         f"{name}(self, *, memory_format: any? = None)", f"The tensor as {title} (itself if it is that already).",
         lambda self, memory_format: to_dtype(self, np.dtype(dtype), False, memory_format), ("Tensor",),

@@ -152,8 +152,8 @@ def _full(size: tuple[int, ...], fill_value: Any, dtype: Any) -> Array:
 
 
 def _full_like(
-    input: Any, fill_value: Any, dtype: object, layout: object, device: object, requires_grad: bool, memory_format: object
-) -> Any:
+    input: Tensor, fill_value: Any, dtype: object, layout: object, device: object, requires_grad: bool, memory_format: object
+) -> Tensor:
     del layout
     check_device(device)
     found = alike(array_of(input), dtype, memory_format)
@@ -177,7 +177,7 @@ _WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 """In which the product and the sum of a point are worked out: PyTorch rounds them once, together."""
 
 
-def _arange(start: Any, end: Any, step: Any, dtype: Any) -> Array:
+def _arange(start: float, end: float, step: float, dtype: Any) -> Array:
     if dtype is None:
         whole = all(isinstance(one, int) for one in (start, end, step))
         dtype = np.dtype(np.int64) if whole else current().default_dtype
@@ -226,7 +226,7 @@ factory(
 )
 
 
-def _range(start: Any, end: Any, step: Any, dtype: Any) -> Array:
+def _range(start: float, end: float, step: float, dtype: Any) -> Array:
     current().warning(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
         "builtin. Instead, use torch.arange, which produces values in [start, end)."

@@ -1,5 +1,4 @@
 """Decompositions of matrices: Cholesky, QR, singular values, symmetric eigenvalues; and what is read off them."""
-
 import math
 from typing import Any
 
@@ -9,7 +8,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.named_result import named_result
+from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.lu import (
     PLAIN,
@@ -98,7 +97,7 @@ def _cholesky_solve(self: Array, input2: Array, upper: bool) -> Array:
 def _cholesky_solve_grad(
     grad: ArrayOrTensor, self: ArrayOrTensor, input2: ArrayOrTensor, result: ArrayOrTensor, upper: bool,
     needs: tuple[bool, ...],
-) -> tuple[Any, Any]:
+) -> tuple[ArrayOrTensor, ArrayOrTensor | None]:
     del self  # saved by PyTorch, though its values are not used
     grad_self = cholesky_solve(grad, input2, upper)
     if not needs[1]:
@@ -108,7 +107,7 @@ def _cholesky_solve_grad(
     return grad_self, -matmul(input2, common) if upper else -matmul(common, input2)
 
 
-cholesky_solve: Any = op(
+cholesky_solve = op(
     "cholesky_solve(self, input2, upper: bool = False)", "CholeskySolveBackward0",
     "Solution of A @ x = self, given the Cholesky factor of A.", forward=_cholesky_solve, unguarded=True,
     grads={("self", "input2"): _cholesky_solve_grad}, samples=(sample((3, 2), (3, 3)),),
@@ -176,7 +175,7 @@ def _qr_grad(
     return _qr_wide_grad(part, grad1, Q, R)
 
 
-def _qr_wide_grad(part: Any, grad1: ArrayOrTensor, Q: ArrayOrTensor, R: ArrayOrTensor) -> ArrayOrTensor:
+def _qr_wide_grad(part: ArrayOrTensor, grad1: ArrayOrTensor, Q: ArrayOrTensor, R: ArrayOrTensor) -> ArrayOrTensor:
     rows, columns = Q.shape[-2], R.shape[-1]
     part = -part
     skew = find("tril")(part - turned(part))
@@ -243,7 +242,7 @@ def _svd_grad(
     return matmul(U, matmul(core, Vh)) if rows >= columns else matmul(matmul(U, core), Vh)
 
 
-def _svd_core(grad0: Any, grad2: Any, U: ArrayOrTensor, S: ArrayOrTensor, Vh: object) -> ArrayOrTensor:
+def _svd_core(grad0: object, grad2: object, U: ArrayOrTensor, S: ArrayOrTensor, Vh: object) -> ArrayOrTensor:
     """Return the part of the gradient between U and Vh, apart from the singular values' own."""
     unsqueeze = find("unsqueeze")
     row, column = unsqueeze(S, -2), unsqueeze(S, -1)
@@ -262,14 +261,14 @@ def _svd_core(grad0: Any, grad2: Any, U: ArrayOrTensor, S: ArrayOrTensor, Vh: ob
     return (left * row + column * right) / gaps
 
 
-_linalg_svd: Any = op(
+_linalg_svd = op(
     "_linalg_svd(A, full_matrices: bool, S_sym_argsize_minus_1: int)", "LinalgSvdBackward0", "Singular values and vectors.",
     forward=_svd, outputs=("U", "S", "Vh"), grads={"A": _svd_grad}, spaces=(),
     note="The signs of singular vectors are the linear algebra library's choice: PyTorch's may differ for wide matrices.",
 )
 
 
-def _svd_of(A: Tensor, full_matrices: bool, name: str, fields: tuple[str, ...]) -> Any:
+def _svd_of(A: Tensor, full_matrices: bool, name: str, fields: tuple[str, ...]) -> NamedResult:
     parts = _linalg_svd(A, full_matrices, min(A.shape[-2:]) if A.ndim > 1 else 0)
     return parts if isinstance(parts[0], PLAIN) else named_result(name, fields, list(parts))
 
@@ -310,7 +309,9 @@ def _eigh(A: Array, UPLO: str) -> tuple[Array, Array]:
     return values, column_major(vectors)
 
 
-def _eigh_grad(grad0: Any, grad1: Array | None, eigenvalues: Array, eigenvectors: Array) -> Array:
+def _eigh_grad(
+    grad0: ArrayOrTensor, grad1: ArrayOrTensor | None, eigenvalues: ArrayOrTensor, eigenvectors: ArrayOrTensor
+) -> ArrayOrTensor:
     V, unsqueeze = eigenvectors, find("unsqueeze")
     if grad1 is None:
         return matmul(V * unsqueeze(grad0, -2), turned(V))
@@ -322,14 +323,14 @@ def _eigh_grad(grad0: Any, grad1: Array | None, eigenvalues: Array, eigenvectors
     return matmul(V, matmul(part, turned(V)))
 
 
-_linalg_eigh: Any = op(
+_linalg_eigh = op(
     "_linalg_eigh(A, UPLO: str)", "LinalgEighBackward0", "Eigenvalues and eigenvectors of a symmetric matrix.", forward=_eigh,
     outputs=("eigenvalues", "eigenvectors"), grads={"A": _eigh_grad}, spaces=(),
     note="The signs of eigenvectors are the linear algebra library's choice: PyTorch's may differ.",
 )
 
 
-def _eigh_named(self: Tensor, UPLO: str) -> Any:
+def _eigh_named(self: Tensor, UPLO: str) -> NamedResult:
     return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(self, UPLO)))
 
 

@@ -222,7 +222,7 @@ def _check_sizes(operands: list[Tensor], names: dict[int, str]) -> None:
                 size = extent
 
 
-def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+def _from_lists(args: tuple[object, ...]) -> tuple[str, list[object]]:
     """Translate einsum(op1, [0, 1], op2, [1, 2], [0, 2]) to an equation."""
 
     def word(subscripts: Any) -> str:

@@ -17,7 +17,7 @@ from gradsh.text.fault import fail
 # --- derivatives ------------------------------------------------------------------------------------------------
 
 
-def shared_evenly(grad: ArrayOrTensor, self: Any, result: ArrayOrTensor) -> ArrayOrTensor:
+def shared_evenly(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
     """Give all elements equal to the result the same share of the gradient (nan counts as equal to nan)."""
     value, array = array_of(result), array_of(self)
     mask = np.isnan(array) if np.isnan(value) else array == value
@@ -29,7 +29,9 @@ def shared_evenly(grad: ArrayOrTensor, self: Any, result: ArrayOrTensor) -> Arra
     return find("masked_fill")(zeros, make(mask), grad / make(np.asarray(np.count_nonzero(mask))))
 
 
-def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdim: bool = True) -> ArrayOrTensor:
+def at_indices(
+    grad: ArrayOrTensor, dim: int, indices: Any, sizes: tuple[int, ...], keepdim: bool = True
+) -> ArrayOrTensor:
     """Put a gradient at the places where the values came from, zeros elsewhere."""
     ndim = len(sizes)
     if not keepdim and sizes:
@@ -51,7 +53,7 @@ def selected_grad(
     return at_indices(grad, dim, indices, self_sizes, keepdim)
 
 
-def shared_by_count(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> Any:
+def shared_by_count(grad: Any, self: object, result: Any, dim: Dims, keepdim: bool) -> ArrayOrTensor:
     """Share the gradient among the elements of each slice that equal its extremum."""
     dim = dim or ()
     grad, result = restored(grad, dim, keepdim), restored(result, dim, keepdim)

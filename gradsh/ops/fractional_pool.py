@@ -130,7 +130,7 @@ def _full(value: Any, dims: int, name: str, what: str) -> tuple[int, ...]:
     return found
 
 
-def _extents(input: Any, output_size: Any, ratio: Any, dims: int, name: str) -> Any:
+def _extents(input: Tensor, output_size: int | tuple[int, ...] | None, ratio: Any, dims: int, name: str) -> Any:
     """Return the wanted extents: those given, or the input's times a ratio."""
     if output_size is not None:
         return output_size
@@ -145,7 +145,10 @@ def _extents(input: Any, output_size: Any, ratio: Any, dims: int, name: str) -> 
     return [int(input.size(dim - dims) * ratios[dim]) for dim in range(dims)]
 
 
-def _pooled(dims: int, input: Tensor, kernel_size: Any, output_size: Any, ratio: Any, samples: Any) -> Any:
+def _pooled(
+    dims: int, input: Tensor, kernel_size: int | tuple[int, ...], output_size: int | tuple[int, ...] | None,
+    ratio: tuple[float, ...] | None, samples: Any,
+) -> tuple[Tensor, Tensor]:
     name = f"fractional_max_pool{dims}d"
     wanted = _extents(input, output_size, ratio, dims, name)
     if samples is None:
@@ -159,7 +162,10 @@ def _pooled(dims: int, input: Tensor, kernel_size: Any, output_size: Any, ratio:
 def _declare(dims: int, shape: tuple[int, ...]) -> None:
     text = "input, kernel_size: any, output_size: any? = None, output_ratio: any? = None, return_indices: bool = False"
 
-    def pool(input: Tensor, kernel_size: Any, output_size: Any, ratio: Any, return_indices: bool, samples: Any) -> Any:
+    def pool(
+        input: Tensor, kernel_size: int | tuple[int, ...], output_size: int | tuple[int, ...] | None,
+        ratio: tuple[float, ...] | None, return_indices: bool, samples: object,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         found = _pooled(dims, input, kernel_size, output_size, ratio, samples)
         return found if return_indices else found[0]
 

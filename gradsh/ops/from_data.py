@@ -1,6 +1,6 @@
 """Tensors from data: numbers, nested lists, numpy arrays, other tensors."""
-
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def _infer_shape(data: object) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[Any]) -> None:
+def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[object]) -> None:
     """Append the numbers of a nested sequence to `out`; refuses one that is not rectangular."""
     if dim == len(shape):
         if isinstance(data, (Tensor, np.ndarray, np.generic)):
@@ -79,7 +79,7 @@ def _not_number(data: object, whole: bool) -> Exception:
     return fail("type", f"Could not infer dtype of {name}", RuntimeError)
 
 
-def _scalar_dtype(numbers: list[Any], default: NumpyDType) -> NumpyDType:
+def _scalar_dtype(numbers: Sequence[object], default: NumpyDType) -> NumpyDType:
     kinds = {type(one) for one in numbers}
     if not kinds or any(issubclass(kind, float) for kind in kinds):
         return default
@@ -127,7 +127,7 @@ def _nested_dtype(data: object) -> NumpyDType | None:
             continue
         if isinstance(one, (Tensor, np.ndarray, np.generic)):
             tensors = True
-            each: Any = one.array.dtype if isinstance(one, Tensor) else one.dtype
+            each = one.array.dtype if isinstance(one, Tensor) else one.dtype
         elif isinstance(one, (int, float)):
             each = number_dtype(one, current().default_dtype)
         else:
@@ -202,7 +202,7 @@ composite("from_numpy(ndarray: any)", "A tensor over the memory of a numpy array
 def _legacy(name: str, own: str, spaces: tuple[str, ...], dtype_of: Any) -> None:
     """Declare what makes tensors as `torch.Tensor(...)` does, of the dtype that the arguments before `device` say."""
 
-    def from_data(*given: Any) -> Tensor:
+    def from_data(*given: object) -> Tensor:
         *before, data, device = given
         check_device(device)
         if isinstance(data, Tensor):

@@ -69,7 +69,7 @@ def _cubic(t: Array) -> Iterator[tuple[Array, Array, Array]]:
             yield ((a + 2) * d - (a + 3)) * d * d + 1, way * (3 * (a + 2) * d - 2 * (a + 3)) * d, 6 * (a + 2) * d - 2 * (a + 3)
 
 
-def _axis(coordinate: Array, size: int, mode: int, padding: int, align: bool) -> tuple[list[Tap], Any]:
+def _axis(coordinate: Array, size: int, mode: int, padding: int, align: bool) -> tuple[list[Tap], object]:
     """Return the taps along one axis, and the derivative of the pixel's coordinate by the grid's."""
     scale = (size - 1) / 2 if align else size / 2
     x = (coordinate + 1) / 2 * (size - 1) if align else ((coordinate + 1) * size - 1) / 2

@@ -1,11 +1,10 @@
 """Products of Householder reflections: orthogonal matrices, as LAPACK and QR hold them."""
-
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import alias, op, sample
-from gradsh.engine.graph.tensor import ArrayOrTensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import underivable
@@ -54,13 +53,15 @@ def _product(input: Array, tau: Array) -> Array:
     return column_major(found)
 
 
-def _unit(input: Any, columns: int) -> Any:
+def _unit(input: Any, columns: int) -> ArrayOrTensor:
     """Return the first columns of I, as large as a matrix."""
     unit = np.eye(input.shape[-2], columns, dtype=array_of(input).dtype)
     return unit if isinstance(input, PLAIN) else make(unit)
 
 
-def _gradients(grad: ArrayOrTensor, input: Any, tau: Any, result: Any, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+def _gradients(
+    grad: ArrayOrTensor, input: ArrayOrTensor, tau: Any, result: object, needs: tuple[bool, ...]
+) -> Gradients:
     """Differentiate by each reflection, between the product of those on its left and of those on its right.
 
     Where the product is P (I - τ v vᵀ) S, the gradient of τ is -vᵀ M v and that of v is -τ (M v + Mᵀ v), with M = Pᵀ G Sᵀ.
@@ -74,7 +75,7 @@ def _gradients(grad: ArrayOrTensor, input: Any, tau: Any, result: Any, needs: tu
     columns = [vectors[..., :, place : place + 1] for place in range(count)]
     factors = [tau[..., place : place + 1][..., None] for place in range(count)]
 
-    def reflected(place: int, matrix: Any) -> Any:
+    def reflected(place: int, matrix: ArrayOrTensor) -> ArrayOrTensor:
         v = columns[place]
         return matrix - factors[place] * matmul(v, matmul(turned(v, -2, -1), matrix))
 

@@ -224,7 +224,7 @@ def _slice_at(tensor: Tensor, dim: int, cut: slice, skip: bool) -> Tensor:
     return run_record(slice_.records[0], [tensor, dim, start, end, step])
 
 
-def _as_tuple(key: object) -> tuple[Any, ...]:
+def _as_tuple(key: object) -> tuple[object, ...]:
     if isinstance(key, tuple):
         return key
     if isinstance(key, list) and len(key) < 32 and any(
@@ -304,7 +304,7 @@ def _walk(tensor: Tensor, key: Sequence[Any]) -> tuple[Tensor, list[Any]]:
     return result, indices
 
 
-def _flag(result: Tensor, dim: int, flag: bool, indices: list[Any]) -> Tensor:
+def _flag(result: Tensor, dim: int, flag: bool, indices: list[object]) -> Tensor:
     indices.extend([None] * (dim - len(indices)))
     at = make(np.zeros(1 if flag else 0, np.int64))
     at.counter.version = int(flag)  # PyTorch fills it

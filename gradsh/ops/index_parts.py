@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
@@ -254,7 +254,7 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
     return out
 
 
-def _index_fill_value(grad: Tensor, dim: int, index: object) -> Any:
+def _index_fill_value(grad: ArrayOrTensor, dim: int, index: object) -> ArrayOrTensor:
     unique = np.unique(array_of(index))
     part = index_select(grad, dim, beside(grad, unique))
     return np.asarray(part.sum()) if isinstance(part, np.ndarray) else find("sum")(part)
@@ -284,7 +284,7 @@ def _index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: st
 
 def _index_reduce_backward(
     grad: object, self: object, dim: int, index: object, source: object, reduce: str, include_self: bool, result: object
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     way = Along(index_select, index_add, index_reduce, index_fill)
     return reduce_gradients(way, grad, self, dim, index, source, reduce, include_self, result)
 

@@ -51,7 +51,9 @@ def _cat(tensors: Sequence[Array], dim: int) -> Array:
     return np.concatenate([one for one in tensors if one.shape != (0,)] or [tensors[0]], axis=place)
 
 
-def _cat_backward(grad: ArrayOrTensor, tensors_sizes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
+def _cat_backward(
+    grad: ArrayOrTensor, tensors_sizes: Sequence[tuple[int, ...]], dim: int
+) -> list[Array] | list[Tensor]:
     start, found = 0, []
     place = wrap_dim(dim, grad.ndim)
     for size in tensors_sizes:
@@ -189,7 +191,7 @@ def _split_sizes(self: Array, split_sizes: tuple[int, ...], dim: int) -> tuple[A
     return _pieces(self, split_sizes, place)
 
 
-def _filled(grads: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+def _filled(grads: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array] | list[Tensor]:
     """Return the gradients with zeros where none arrived."""
     known = next(grad for grad in grads if grad is not None)
     zeros = (lambda shape: np.zeros(shape, known.dtype)) if isinstance(known, np.ndarray) else (

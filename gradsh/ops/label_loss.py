@@ -1,12 +1,11 @@
 """Losses of labels beyond cross entropy: margins between classes, sets of labels, sequences of labels (ctc)."""
-
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
@@ -32,7 +31,9 @@ def _soft_margin_backward(grad_output: Array, self: Array, target: Array, reduct
     return slope
 
 
-def _soft_margin_second(grad: Any, grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
+def _soft_margin_second(
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: object, target: Tensor, reduction: int
+) -> Any:
     z = find("exp")(self * -target)
     found = grad * grad_output * (target * target) * z / ((z + 1) * (z + 1))
     return over(found, array_of(self).size) if reduction == MEAN else found
@@ -180,7 +181,7 @@ def _violations(rows: Array, wanted: Array, valid: Array, is_target: Array) -> A
     return found
 
 
-def _multilabel(self: Array, target: Array, reduction: int) -> tuple[Any, Array]:
+def _multilabel(self: Array, target: Array, reduction: int) -> tuple[object, Array]:
     rows, wanted, valid, is_target = _labels(self, target)
     total = np.add.reduce(_violations(rows, wanted, valid, is_target), axis=(1, 2)) / self.dtype.type(rows.shape[1])
     loss = reduce_array(total.reshape(self.shape[:-1]), reduction)

@@ -74,7 +74,7 @@ def _det_grad(grad: ArrayOrTensor, result: ArrayOrTensor, A: ArrayOrTensor) -> A
     return linalg_solve(turned(A), _diagonal_of(grad * result, array.shape[-1]))
 
 
-linalg_det: Any = op(
+linalg_det = op(
     "linalg_det(A)", "LinalgDetBackward0", "Determinant.", forward=_det, returns=1, outputs=("result", "LU", "pivots"),
     saves=("LU", "pivots"), grads={"A": _det_grad}, spaces=LINALG, samples=(sample((3, 3)), sample((2, 2, 2))),
     note="Saves A, its LU decomposition, the int32 pivots and the result.",
@@ -100,7 +100,7 @@ def _slogdet_grad(grad1: ArrayOrTensor, A: ArrayOrTensor) -> ArrayOrTensor:
     return linalg_solve(turned(A), _diagonal_of(grad1, array.shape[-1]))
 
 
-linalg_slogdet: Any = op(
+linalg_slogdet = op(
     "linalg_slogdet(A)", "LinalgSlogdetBackward0", "Sign and logarithm of the absolute value of the determinant.",
     forward=_slogdet, returns=2, fields=("sign", "logabsdet"), outputs=("sign", "logabsdet", "LU", "pivots"),
     saves=("sign", "LU", "pivots"), grads={"A": _slogdet_grad}, spaces=LINALG, samples=(sample((3, 3)),),
@@ -133,7 +133,7 @@ def _inv_array(A: Array, check_errors: bool) -> Array:
         raise singular(name, place, _NO_INVERSE, A.ndim > 2) from None
 
 
-_inv_ex: Any = op(
+_inv_ex = op(
     "_linalg_inv_ex(A, check_errors: bool = True)", "LinalgInvExBackward0", "Inverse of square matrices.", forward=_inv_array,
     outputs=("inverse",), spaces=(),
     grads={"A": lambda grad, inverse: -matmul(turned(inverse), matmul(grad, turned(inverse)))},
@@ -192,7 +192,7 @@ def _pinv(self: Array, atol: object, rtol: object, hermitian: bool) -> Array:
     return _pinv_array(self, atol, rtol, hermitian)
 
 
-linalg_pinv: Any = op(
+linalg_pinv = op(
     "linalg_pinv(self, *, atol: Operand? = None, rtol: Operand? = None, hermitian: bool = False)", "LinalgPinvBackward0",
     "Pseudo-inverse, from the singular values above a limit.", forward=_pinv, spaces=LINALG,
     grads={"self": lambda grad, result, self: pinv_backward(grad, result, self)}, attributes=(),
@@ -226,7 +226,7 @@ def _lstsq(self: Array, b: Array, rcond: Any, driver: object) -> tuple[Array, ..
     return (solution[..., 0] if vector else column_major(solution)).astype(self.dtype), residuals
 
 
-def _lstsq_grad(grad0: Any, grad1: Any, self: Any, b: Any, solution: object) -> tuple[Any, Any]:
+def _lstsq_grad(grad0: object, grad1: ArrayOrTensor, self: Any, b: Any, solution: object) -> tuple[object, object]:
     vector = is_vector(tuple(self.shape), tuple(b.shape))
     unsqueeze, squeeze = find("unsqueeze"), find("squeeze")
 
@@ -249,7 +249,7 @@ def _lstsq_grad(grad0: Any, grad1: Any, self: Any, b: Any, solution: object) -> 
     return grad_a, squeeze(grad_b, -1) if vector and grad_b is not None else grad_b
 
 
-_linalg_lstsq: Any = op(
+_linalg_lstsq = op(
     "_linalg_lstsq(self, b, rcond: float?, driver: str?)", "LinalgLstsqBackward0", "Least squares.", forward=_lstsq,
     unguarded=True, outputs=("solution", "residuals"), grads={("self", "b"): _lstsq_grad}, spaces=(),
 )
@@ -319,7 +319,7 @@ def _matrix_exp_grad(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     return narrow(narrow(linalg_matrix_exp(whole), -2, 0, size), -1, size, size)
 
 
-linalg_matrix_exp: Any = op(
+linalg_matrix_exp = op(
     "linalg_matrix_exp(self)", "LinalgMatrixExpBackward0", "Exponential of square matrices.", forward=_matrix_exp,
     grads={"self": _matrix_exp_grad}, spaces=LINALG, samples=(sample((3, 3)),),
 )
@@ -369,7 +369,7 @@ composite(
 )
 
 
-def _vander(x: Any, N: int | None) -> Any:
+def _vander(x: Tensor, N: int | None) -> Any:
     count = N if N is not None else x.shape[-1] if x.ndim else 1
     if count <= 1:
         raise fail("value", "N must be greater than 1.", RuntimeError)
@@ -381,7 +381,7 @@ def _vander(x: Any, N: int | None) -> Any:
     return find("cat")([ones, powers], -1)
 
 
-def _vander_rows(x: Any, N: int | None, increasing: bool) -> Any:
+def _vander_rows(x: Tensor, N: int | None, increasing: bool) -> Tensor:
     """Write the powers into one matrix, as PyTorch does: its graph, and its refusal to go back through more than two, follow."""
     if x.ndim != 1:
         raise fail("shape", "x must be a one-dimensional tensor.", RuntimeError)

@@ -1,7 +1,6 @@
 """Cross entropy of a linear map's results, as one function."""
 
 import math
-from typing import Any
 
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor
@@ -34,8 +33,8 @@ def _check(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
 
 def _linear_cross_entropy(
     input: Tensor, linear_weight: Tensor, target: Tensor, linear_bias: Tensor | None, weight: Tensor | None, reduction: str,
-    ignore_index: int | None, label_smoothing: float, options: Any,
-) -> Any:
+    ignore_index: int | None, label_smoothing: float, options: object,
+) -> Tensor:
     if options is not None:
         way = "leave `options` out: the loss and its gradients are the same, in one piece"
         raise fail("value", "gradsh does not compute linear_cross_entropy in chunks", NotImplementedError, way=way)

@@ -1,11 +1,10 @@
 """Linear systems: solve, with any matrix or a triangular one."""
-
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import ArrayOrTensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.named_result import named_result
@@ -89,7 +88,7 @@ def _solve(A: Array, B: Array, left: bool, name: str = "linalg.solve") -> tuple[
 
 def _solve_grad(
     grad: ArrayOrTensor, A: ArrayOrTensor, result: ArrayOrTensor, left: bool, needs: tuple[bool, ...]
-) -> tuple[Any, Any]:
+) -> Gradients:
     vector = is_vector(tuple(A.shape), tuple(result.shape))
     unsqueeze = find("unsqueeze")
     right = unsqueeze(grad, -1) if vector else grad
@@ -104,11 +103,11 @@ def _solve_grad(
     return grad_a, find("squeeze")(grad_b, -1) if vector else grad_b
 
 
-_solve_ex: Any = op(
+_solve_ex = op(
     "_linalg_solve_ex(A, B, left: bool)", "LinalgSolveExBackward0", "Solution of a linear system.", forward=_solve, returns=1,
     outputs=("result", "LU", "pivots"), saves=("LU", "pivots"), unguarded=True, grads={("A", "B"): _solve_grad}, spaces=(),
 )
-linalg_solve: Any = composite(
+linalg_solve = composite(
     "linalg_solve(A, B, *, left: bool = True)", "X with A @ X = B (or X @ A = B).", lambda A, B, left: _solve_ex(A, B, left), LINALG,
     samples=(sample((3, 3), (3, 2)), sample((3, 3), (3,))),
     note="Saves A, its LU decomposition, the pivots and the result.",
@@ -137,7 +136,7 @@ def _triangle(value: ArrayOrTensor, upper: bool, unit: bool) -> ArrayOrTensor:
 def _solve_triangular_grad(
     grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor, upper: bool, left: bool, unitriangular: bool,
     needs: tuple[bool, ...],
-) -> tuple[Any, Any]:
+) -> Gradients:
     grad_b = linalg_solve_triangular(turned(self), grad, upper=not upper, left=left, unitriangular=unitriangular)
     if not needs[0]:
         return None, grad_b
@@ -146,7 +145,7 @@ def _solve_triangular_grad(
     return _triangle(grad_a, upper, unitriangular), grad_b
 
 
-linalg_solve_triangular: Any = op(
+linalg_solve_triangular = op(
     "linalg_solve_triangular(self, B, *, upper: bool, left: bool = True, unitriangular: bool = False)",
     "LinalgSolveTriangularBackward0", "Solution of a triangular system.", forward=_solve_triangular, unguarded=True,
     grads={("self", "B"): _solve_triangular_grad}, spaces=LINALG, samples=(sample((3, 3), (3, 2), upper=True),),
@@ -163,7 +162,7 @@ def _triangular_solve(self: Array, A: Array, upper: bool, transpose: bool, unitr
 def _triangular_solve_grad(
     grad0: ArrayOrTensor, grad1: ArrayOrTensor | None, A: ArrayOrTensor, solution: ArrayOrTensor, upper: bool,
     transpose: bool, unitriangular: bool, needs: tuple[bool, ...],
-) -> tuple[Any, Any]:
+) -> Gradients:
     grad_b = grad_a = None
     if grad0 is not None:
         grad_b = find("triangular_solve")(grad0, A, upper, not transpose, unitriangular)[0]

@@ -75,7 +75,7 @@ _mse_loss = op(
 )
 
 
-def _weighted(errors: Any, weight: Any, input: Any, reduction: str, over_weights: bool) -> Any:
+def _weighted(errors: Any, weight: Any, input: Tensor, reduction: str, over_weights: bool) -> Any:
     """Weight the errors and reduce them; the mean is over the sum of the weights, or over the elements."""
     if tuple(weight.shape) != tuple(input.shape):
         raise fail("shape", "Weights and input must have the same size.", ValueError)
@@ -156,7 +156,7 @@ def _smooth_l1_backward(grad_output: Array, self: Array, target: Array, reductio
 
 def _smooth_l1_second(
     grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, target: object, reduction: int, beta: float
-) -> Any:
+) -> ArrayOrTensor:
     within = abs(self - target) < beta
     return _divided(grad * grad_output * within / beta, reduction, count(self))
 
@@ -224,12 +224,12 @@ def _huber_backward(grad_output: Array, self: Array, target: Array, reduction: i
 
 def _huber_second(
     grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, target: object, reduction: int, delta: float
-) -> Any:
+) -> ArrayOrTensor:
     within = abs(self - target) < delta
     return _divided(grad * grad_output * within, reduction, count(self))
 
 
-def _second_grad_output(first: Any, grad: object, grad_output: object, reduction: int) -> Any:
+def _second_grad_output(first: Any, grad: object, grad_output: object, reduction: int) -> ArrayOrTensor:
     """Return the gradient of the gradient's factor: `first` computes the loss's gradient for a given one."""
     if reduction == NONE:
         return first(grad)
@@ -302,7 +302,9 @@ def _bce_target(
     return _divided(-find("logit")(self) * grad, reduction, count(target), 2, weight)
 
 
-def _bce_second(grad: Any, grad_output: Any, self: Any, target: object, weight: object, reduction: int) -> Any:
+def _bce_second(
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: object, weight: object, reduction: int
+) -> Any:
     """Return the derivative of the gradient by the input; the product self (1 - self) is kept from 0 by 1e-12."""
     inner = self * self - self
     slope = grad * grad_output * (self * self - 2 * self * target + target)
@@ -311,7 +313,9 @@ def _bce_second(grad: Any, grad_output: Any, self: Any, target: object, weight: 
     return over(slope, count(self)) if reduction == MEAN else slope
 
 
-def _bce_second_target(grad: Any, grad_output: Any, self: Any, target: Any, weight: object, reduction: int) -> Any:
+def _bce_second_target(
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: Tensor, weight: object, reduction: int
+) -> Any:
     slope = -grad * grad_output / find("clamp_min")((1 - self) * self, 1e-12)
     return _divided(slope, reduction, count(target), 1, weight)
 

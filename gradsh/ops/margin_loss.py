@@ -167,8 +167,8 @@ triplet_margin_loss = composite(
 
 
 def _triplet_with(
-    anchor: Any, positive: Any, negative: Any, distance_function: Any, margin: float, swap: bool, reduction: str
-) -> Any:
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance_function: Any, margin: float, swap: bool, reduction: str
+) -> Tensor:
     code = number(reduction)
     _check_margin(margin)
     _same_dims(anchor, positive, negative)
@@ -187,8 +187,8 @@ triplet_margin_with_distance_loss = composite(
 
 
 def _cosine_embedding(
-    input1: Any, input2: Any, target: Any, margin: float, size_average: object, reduce: object, reduction: str
-) -> Any:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float, size_average: object, reduce: object, reduction: str
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     ndim = len(target.shape)
     if ndim not in (0, 1):
@@ -215,7 +215,9 @@ cosine_embedding_loss = composite(
 )
 
 
-def _multilabel_soft(input: Any, target: Any, weight: Any, size_average: Any, reduce: object, reduction: str) -> Any:
+def _multilabel_soft(
+    input: Tensor, target: Tensor, weight: object, size_average: Any, reduce: object, reduction: str
+) -> Tensor:
     reduction = named(size_average, reduce, reduction)
     log_sigmoid = find("log_sigmoid_forward")
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))

@@ -2,11 +2,10 @@
 
 the gradient by the input is h(γ g), so all second derivatives are h again, sums, and the derivative of h by the input.
 """
-
 import math
 from typing import Any
 
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.scalars import over, plus, times
@@ -46,9 +45,9 @@ class _Normal:
 
 
 def batch_norm_double(
-    grads: Any, grad_out: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: object,
-    save_invstd: Any, train: bool, eps: float,
-) -> tuple[Any, Any, Any]:
+    grads: list[Any], grad_out: Any, input: Any, weight: object, running_mean: Any, running_var: Any, save_mean: object,
+    save_invstd: object, train: bool, eps: float,
+) -> Gradients:
     """Return the gradients by (input, weight, grad_out) of batch norm's gradient."""
     by_input, by_weight, by_bias = grads
     view = find("view")
@@ -93,8 +92,8 @@ def _total(terms: list[Array]) -> Any:
 
 
 def layer_norm_double(
-    grads: Any, grad_out: Any, input: Any, normalized_shape: Any, mean: Any, rstd: Any, weight: object
-) -> tuple[Any, Any, Any]:
+    grads: Any, grad_out: Any, input: Any, normalized_shape: tuple[int, ...], mean: object, rstd: Any, weight: object
+) -> Gradients:
     """Return the gradients by (input, weight, grad_out) of layer norm's gradient."""
     by_input, by_weight, by_bias = grads
     ndim = len(input.shape)
@@ -121,7 +120,7 @@ def layer_norm_double(
 def group_norm_formula(
     grads: list[ArrayOrTensor | None] | list[ArrayOrTensor | None], input: ArrayOrTensor, mean: ArrayOrTensor,
     rstd: ArrayOrTensor, weight: Any, extents: tuple[int, int, int, int], needs: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """Return the gradients by (input, weight, bias) as operations, for passes that are recorded themselves.
 
     `grads` also has those by the mean and the inverse deviation, which the same formula reads.
@@ -165,7 +164,7 @@ def _row(value: Tensor, dims: tuple[int, ...], place: int) -> Tensor:
 
 def _group_input(
     x: Any, rows: Any, dotted: Any, total: Any, centre: object, inverse: object, cube: object, weight: Tensor
-) -> Any:
+) -> Tensor:
     """Return the gradient by the input of groups."""
     _, group, width, area = x.shape
     scale = 1.0 / (width * area)

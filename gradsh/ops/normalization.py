@@ -1,5 +1,4 @@
 """Normalisation layers: batch, layer, group, instance and root-mean-square norm, local response."""
-
 import math
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import count, no_gradient, underivable
@@ -173,7 +172,7 @@ def _native_layer_norm(
 def _native_layer_norm_backward(
     grad_out: Array, input: Array, normalized_shape: tuple[int, ...], mean: Array, rstd: Array, weight: Array | None,
     bias: Array | None, output_mask: tuple[bool, ...],
-) -> tuple[Any, ...]:
+) -> Gradients:
     del bias
     _check_weight(input, weight)
     return kernels.layer_norm_backward(grad_out, input, mean, rstd, weight, len(normalized_shape), output_mask)
@@ -342,7 +341,7 @@ instance_norm = composite(
 # --- local_response_norm ----------------------------------------------------------------------------------------
 
 
-def _local_response_norm(input: Any, size: int, alpha: float, beta: float, k: float) -> Any:
+def _local_response_norm(input: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
     shape = tuple(input.shape)
     if len(shape) < 3:
         gap = " " * 25  # PyTorch's sentence goes on after its indentation

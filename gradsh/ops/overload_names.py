@@ -3,6 +3,7 @@
 A record is one overload. Its name there follows from its signature; the tables below hold what does not.
 """
 
+
 from typing import Any
 
 from gradsh.engine.graph.tensor import Tensor
@@ -46,7 +47,7 @@ _POWERS = {
 """By whether both operands are tensors, the second is a number, or the first is."""
 
 
-def overload_of(record: Overload, values: list[Any]) -> "OpOverload":
+def overload_of(record: Overload, values: list[object]) -> "OpOverload":
     """Return what PyTorch's dispatcher calls an overload of an operation, for arguments given to it."""
     name = record.name.rstrip("_")
     return _kept(OpOverload(_packet(record.name), _overload(name, record, values)))
@@ -57,7 +58,7 @@ def _packet(name: str) -> str:
     return _OTHER_NAMES.get(plain, plain) + name[len(plain):]
 
 
-def _overload(name: str, record: Overload, values: list[Any]) -> str:
+def _overload(name: str, record: Overload, values: list[object]) -> str:
     params = record.signature.params
     if name in _FIXED:
         return _FIXED[name]
@@ -87,7 +88,7 @@ class OpOverload:
         self._opname = name
         self._overloadname = overload
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the operation."""
         return find(_here(self._opname))(*args, **kwargs)
 
@@ -139,7 +140,7 @@ class OpOverloadPacket:
             raise fail("attribute", message, AttributeError, owner=self, name=name)
         return _kept(OpOverload(self._name, name))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the operation."""
         return find(_here(self._name))(*args, **kwargs)
 

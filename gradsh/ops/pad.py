@@ -136,7 +136,7 @@ _RECORDS = {(kind, dims): _records(kind, dims) for kind in ("reflection", "repli
 # --- circular ---------------------------------------------------------------------------------------------------
 
 
-def _circular(input: Any, padding: tuple[int, ...]) -> Any:
+def _circular(input: Tensor, padding: tuple[int, ...]) -> Tensor:
     """Pad by the values of the other end: copies into slices of a fresh tensor, as in PyTorch's graph."""
     dims = len(padding) // 2
     shape = list(input.shape)

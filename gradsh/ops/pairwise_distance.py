@@ -1,12 +1,11 @@
 """Distances between points: dist, cdist, pdist; and renorm, which shortens slices to a norm."""
-
 import math
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.parallel import BLOCK
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, float64, of_numpy
@@ -82,7 +81,7 @@ def _slope(difference: Array, distance: Array, p: float) -> Array:
     return np.where(distance == 0, 0, slope)
 
 
-def _cdist_backward_array(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) -> Any:
+def _cdist_backward_array(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) -> ArrayOrTensor:
     if cdist.size == 0:
         return np.zeros_like(x1)
     slope = _slope(_differences(x1, x2), cdist[..., None], p)
@@ -96,7 +95,7 @@ _cdist_backward = op(
 )
 
 
-def _cdist_grad_2(grad: Any, x1: Any, x2: Any, p: float, result: object) -> Any:
+def _cdist_grad_2(grad: object, x1: Any, x2: Any, p: float, result: object) -> ArrayOrTensor:
     contiguous = find("contiguous")
     if isinstance(grad, np.ndarray):
         return _cdist_backward_array(turned(grad), x2, x1, p, turned(result))
@@ -121,7 +120,7 @@ def _euclidean_array(x1: Array, x2: Array) -> Array:
     return np.ascontiguousarray(np.sqrt(np.maximum(squares - 2 * np.matmul(x1, np.swapaxes(x2, -1, -2)), 0)))
 
 
-def _euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
+def _euclidean_grad(grad: ArrayOrTensor, x1: object, x2: object, result: object) -> Gradients:
     ratio = masked(grad / result, result == 0)
     total = find("sum")
     return (

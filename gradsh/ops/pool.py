@@ -331,7 +331,9 @@ def _even(input: Tensor, wanted: tuple[int, ...], dims: int) -> Tensor:
     return _ADAPTIVE_AVG[dims](input, wanted)
 
 
-def _adaptive_max_pool(dims: int, input: Tensor, output_size: int, return_indices: bool) -> Any:
+def _adaptive_max_pool(
+    dims: int, input: Tensor, output_size: int, return_indices: bool
+) -> Tensor | tuple[Tensor, Tensor]:
     wanted = _targets(output_size, tuple(input.shape), dims)
     if dims == 1:
         _check_rows(input, "adaptive_max_pool1d")
@@ -348,7 +350,7 @@ def _adaptive_max_pool(dims: int, input: Tensor, output_size: int, return_indice
 # --- powers -----------------------------------------------------------------------------------------------------
 
 
-def _lp_pool(dims: int, input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
     kernel = numbers(kernel_size, dims, f"lp_pool{dims}d", "kernel_size")
     mean = _avg_pool(dims, find("pow")(input, norm_type), kernel_size, stride, 0, ceil_mode, True)
     signed = find("sign")(mean) * find("relu")(find("abs")(mean))

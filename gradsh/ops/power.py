@@ -97,13 +97,15 @@ def _self_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, exponent: ArrayOrTe
     return where(exponent == 0.0, 0.0, grad * (exponent * pow(self, minus(exponent, 1))))
 
 
-def exponent_gradient(grad: ArrayOrTensor, self: Any, exponent: Any, result: ArrayOrTensor) -> ArrayOrTensor:
+def exponent_gradient(
+    grad: ArrayOrTensor, self: ArrayOrTensor, exponent: ArrayOrTensor, result: ArrayOrTensor
+) -> ArrayOrTensor:
     """Return the gradient with respect to the exponent: 0 where 0 is raised to a power of 0 or more."""
     calm = find("logical_and")(self == 0, exponent >= 0)
     return grad * where(calm, 0.0, result * find("log")(_promoted(self, exponent)))
 
 
-def _promoted(self: Any, exponent: Any) -> ArrayOrTensor:
+def _promoted(self: ArrayOrTensor, exponent: Any) -> ArrayOrTensor:
     """Return the base at the dtype of the power."""
     if not isinstance(self, Tensor):
         return self
@@ -111,7 +113,7 @@ def _promoted(self: Any, exponent: Any) -> ArrayOrTensor:
     return self if dtype == self.array.dtype else find("to")(self, of_numpy(dtype))
 
 
-def number_gradient(grad: Any, self: float, exponent: Any, result: object) -> Any:
+def number_gradient(grad: ArrayOrTensor, self: float, exponent: ArrayOrTensor, result: object) -> ArrayOrTensor:
     """Return the gradient with respect to the exponent of a number's power."""
     if self == 0:
         return grad * where(exponent >= 0, 0.0, times(result, -np.inf))

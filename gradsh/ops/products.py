@@ -271,7 +271,7 @@ def _multiply(tensors: list[Tensor], split: dict[tuple[int, int], int], start: i
     return mm(_multiply(tensors, split, start, middle), _multiply(tensors, split, middle + 1, end))
 
 
-def _as_matrices(tensors: list[Tensor]) -> tuple[list[Any], tuple[int, ...]]:
+def _as_matrices(tensors: list[Tensor]) -> tuple[list[Tensor], tuple[int, ...]]:
     """Return the factors as matrices and the shape of the product; a vector may stand at either end."""
     last = len(tensors) - 1
     matrices, shape = list(tensors), []

@@ -66,7 +66,7 @@ def _backward(
     grads: Sequence[Any], input: ArrayOrTensor, weight0: ArrayOrTensor, weight1: ArrayOrTensor, weight2: ArrayOrTensor,
     weight3: ArrayOrTensor, hx_: ArrayOrTensor, cx_: ArrayOrTensor, result0: ArrayOrTensor, result1: ArrayOrTensor,
     result2: ArrayOrTensor, result3: ArrayOrTensor, reverse: bool, has_biases: bool, hidden_size: int,
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     del result1, result2
     if isinstance(input, Tensor):
         return _differentiable(grads, (input, weight0, weight1, weight2, weight3, hx_, cx_), reverse, has_biases)
@@ -110,7 +110,9 @@ def _step_backward(dh: Array, dc: Array, kept: Array, c_before: ArrayOrTensor, f
         np.multiply(grad, np.subtract(one, slope, square), found[place])
 
 
-def _differentiable(grads: Sequence[Any], inputs: tuple[Any, ...], reverse: bool, has_biases: bool) -> tuple[Any, ...]:
+def _differentiable(
+    grads: Sequence[Any], inputs: tuple[Any, ...], reverse: bool, has_biases: bool
+) -> tuple[object, ...]:
     """Return the gradients as recorded operations: those of the same layer composed of single steps."""
     from gradsh.engine.autograd.backward import grad
 

@@ -48,7 +48,7 @@ def _records(name: str, node: str, mode: str, dims: int) -> Operation:
     scales = _SCALES[dims]
     rest = ("align_corners: bool, " if corners else "") + ", ".join(f"{scale}: float? = None" for scale in scales)
 
-    def split(values: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
+    def split(values: tuple[Any, ...]) -> tuple[bool, tuple[object, ...]]:
         return (values[0], values[1:]) if corners else (False, values)
 
     def kernel(self: Array, output_size: tuple[int, ...], *values: object) -> Array:
@@ -93,7 +93,7 @@ _NEEDS = {"linear": 3, "bilinear": 4, "trilinear": 5}
 
 def _target(
     input: Tensor, size: int | None, scale_factor: float | None, recompute: bool, dims: int
-) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+) -> tuple[tuple[int, ...], tuple[object, ...]]:
     """Return the wanted extents and the scales (None each where the size was given)."""
     shape = tuple(input.shape)[2:]
     if size is not None and scale_factor is not None:

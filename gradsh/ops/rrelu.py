@@ -24,7 +24,7 @@ def _forward(self: Array, noise: Array, lower: float, upper: float, training: bo
     return np.where(self <= 0, self * ((lower + upper) / 2), self)
 
 
-def _draw(self: Any, lower: float, upper: float) -> Any:
+def _draw(self: Array, lower: float, upper: float) -> Array:
     """Return slopes, 1 where the element is positive: only the others draw a number, in order."""
     if lower > upper:
         raise fail("value", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}", RuntimeError)

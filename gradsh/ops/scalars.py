@@ -18,7 +18,7 @@ from gradsh.ops.kernels.common import together
 _PLAIN = (np.ndarray, np.generic)
 
 
-def _promoted(function: Callable[[Any, Any], object]) -> Callable[[Any, Any], Any]:
+def _promoted(function: Callable[[object, object], object]) -> Callable[[object, object], object]:
     """Return a kernel that first brings tensor and number to their common dtype."""
     return lambda self, other: function(*together(self, other))
 

@@ -21,7 +21,7 @@ from gradsh.text.fault import fail
 # --- cumsum -----------------------------------------------------------------------------------------------------
 
 
-def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Array:
+def _accumulate(function: object, self: Array, dim: int, dtype: Any) -> Array:
     """Accumulate along a dimension; float32 in float64, as PyTorch does."""
     axis = wrap_dim(dim, self.ndim)
     wide = row_major(widened(self, dtype))
@@ -79,7 +79,7 @@ cumsum = op(
 # --- cumprod ----------------------------------------------------------------------------------------------------
 
 
-def _cumprod_grad(grad: Any, self: Any, dim: int, result: Any) -> Any:
+def _cumprod_grad(grad: Any, self: ArrayOrTensor, dim: int, result: Any) -> ArrayOrTensor:
     shape = tuple(self.shape)
     if not shape or shape[dim] == 1 or 0 in shape:
         return grad
@@ -104,7 +104,7 @@ def _cumprod_grad_with_zeros(grad: Any, self: Any, axis: int, result: Array) -> 
     return np.where(first, share, whole).astype(grad.dtype)
 
 
-def _cumprod_grad_recorded(grad: Any, self: Any, axis: int) -> Any:
+def _cumprod_grad_recorded(grad: ArrayOrTensor, self: Any, axis: int) -> Any:
     """The sum over all outputs of the products that leave one input out: differentiable at zeros too."""
     narrow, cat, prod = find("narrow"), find("cat"), find("prod")
     count = self.shape[axis]
@@ -177,11 +177,11 @@ def _logcumsumexp(self: Array, dim: int) -> Array:
         raise unsupported("logcumsumexp_out_cpu", self)
     if self.ndim == 0 or self.size == 0:
         return self.copy()
-    accumulate: Any = np.logaddexp.accumulate
+    accumulate = np.logaddexp.accumulate
     return accumulate(row_major(self), axis=axis)
 
 
-def _logcumsumexp_grad(grad: Any, self: object, result: object, dim: int) -> Any:
+def _logcumsumexp_grad(grad: ArrayOrTensor, self: object, result: object, dim: int) -> ArrayOrTensor:
     """Work with the logarithms of the positive and of the negative gradients, which cannot overflow."""
     shape = tuple(grad.shape)
     if not shape or 0 in shape:
@@ -255,7 +255,7 @@ def _no_bool(name: str, *values: object) -> None:
         raise fail("dtype", f"{name}: received a bool input for {given}, but bool is not supported", RuntimeError)
 
 
-def _trapezoid(y: Any, x: Tensor | None, dx: object, dim: int) -> Any:
+def _trapezoid(y: Tensor, x: Tensor | None, dx: object, dim: int) -> Any:
     axis = wrap_dim(dim, y.ndim)
     if y.shape[axis] == 0:
         return find("zeros")(tuple(n for place, n in enumerate(y.shape) if place != axis), dtype=y.dtype)
@@ -322,7 +322,7 @@ def _gradient(
     return tuple(ways[isinstance(step, Tensor)](input, axis, step, edge_order) for axis, step in zip(axes, steps, strict=True))
 
 
-def _by_coordinates(input: Any, axis: int, places: Any, edge_order: int) -> Any:
+def _by_coordinates(input: Tensor, axis: int, places: Any, edge_order: int) -> Tensor:
     """Return the derivatives where the elements stand at given places: through a parabola of three, at the ends of two for order 1."""
     narrow, size = find("narrow"), input.shape[axis]
     if tuple(places.shape) != (size,):
@@ -331,11 +331,11 @@ def _by_coordinates(input: Any, axis: int, places: Any, edge_order: int) -> Any:
     gaps = narrow(places, 0, 1, size - 1) - narrow(places, 0, 0, size - 1)
     along = [-1 if one == axis else 1 for one in range(input.ndim)]
 
-    def weighted(start: int, count: int, *weights: object) -> Any:
+    def weighted(start: int, count: int, *weights: object) -> Tensor:
         parts = [find("reshape")(one, along) * narrow(input, axis, start + shift, count) for shift, one in enumerate(weights)]
         return sum(parts[1:], parts[0])
 
-    def at(place: int) -> Any:
+    def at(place: int) -> Tensor:
         return narrow(gaps, 0, place % (size - 1), 1)
 
     if edge_order == 1:

@@ -257,7 +257,7 @@ class Along:
 
 def _product_gradients(
     way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: object
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     where, fill = find("where"), find("masked_fill")
     self_zero, src_zero = _equals(self, 0), _equals(src, 0)
     masked_self = fill(self, self_zero, 1)
@@ -279,8 +279,8 @@ def _product_gradients(
 
 
 def reduce_gradients(
-    way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: object
-) -> tuple[Any, Any]:
+    way: Along, grad: Any, self: object, dim: int, index: object, src: object, reduce: str, include_self: bool, result: object
+) -> tuple[object, object]:
     """Return the gradients of scatter_reduce or index_reduce; ties of amax and amin share evenly."""
     if reduce == "sum":
         grad_self, grad_src = grad, way.read(grad, dim, index)
@@ -303,7 +303,7 @@ def reduce_gradients(
 
 def _scatter_reduce_backward(
     grad: object, self: object, dim: int, index: object, src: object, reduce: str, include_self: bool, result: object
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     way = Along(gather, scatter_add, scatter_reduce, scatter)
     return reduce_gradients(way, grad, self, dim, index, src, reduce, include_self, result)
 

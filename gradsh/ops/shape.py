@@ -377,7 +377,7 @@ def _block_diag(tensors: Sequence[Array]) -> Array:
     return whole
 
 
-def _block_diag_backward(grad: object, tensors_sizes: Sequence[tuple[int, ...]]) -> list[Any]:
+def _block_diag_backward(grad: object, tensors_sizes: Sequence[tuple[int, ...]]) -> list[object]:
     found, row, column = [], 0, 0
     for size in tensors_sizes:
         height, width = ((1, 1), (1, size[0] if size else 1), size)[len(size)] if len(size) < 2 else size

@@ -1,5 +1,4 @@
 """Distances and similarities between rows: pairwise distance, cosine similarity, normalize, bilinear forms."""
-
 from typing import Any
 
 import numpy as np
@@ -7,7 +6,7 @@ import numpy as np
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy, promote_pair
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dims
@@ -104,7 +103,7 @@ def _gradients(
     grad: ArrayOrTensor, i1: ArrayOrTensor | None, i2: ArrayOrTensor | None, i3: ArrayOrTensor | None,
     expand1: tuple[int, ...], expand2: tuple[int, ...], expand3: tuple[int, ...], sumdim: tuple[int, ...],
     needs: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     return (
         trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if needs[0] else None,
         trilinear(i1, grad, i3, expand1, sumdim, expand3, expand2) if needs[1] else None,

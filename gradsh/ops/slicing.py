@@ -1,6 +1,5 @@
 """Views of parts: one index, a range, diagonals, windows; and the gradients that put a part back in its place."""
 
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ select_backward: Operation = op(
 )
 
 
-def _cut(self: Array, dim: int, start: int | None, end: int | None, step: int) -> tuple[Any, ...]:
+def _cut(self: Array, dim: int, start: int | None, end: int | None, step: int) -> tuple[slice, ...]:
     if step <= 0:
         raise fail("value", "slice step must be positive", RuntimeError)
     place = wrap_dim(dim, self.ndim)

@@ -14,7 +14,7 @@ from gradsh.ops.kernels.common import in_parts, unsupported
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, row_major, unsqueezed
 
-max_reduce: Any = np.maximum.reduce
+max_reduce = np.maximum.reduce
 
 
 _NARROW = 32

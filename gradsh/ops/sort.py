@@ -1,5 +1,5 @@
 """Order along a dimension: sort, topk, kthvalue, median, mode, quantile."""
-
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -185,7 +185,7 @@ def _quick_select(row: Array, k: int) -> int:
     return places[k]
 
 
-def _partition(values: list[Any], low: int, high: int, above: Any, swap: Any) -> tuple[int, int]:
+def _partition(values: Sequence[object], low: int, high: int, above: Any, swap: Any) -> tuple[int, int]:
     left, right, pivot = low + 1, high, values[low]
     while True:
         left += 1
@@ -295,7 +295,7 @@ def _quantile_checks(self: Tensor, q: object, interpolation: str) -> None:
         raise fail("value", "quantile() q values must be in the range [0, 1]", RuntimeError)
 
 
-def _ranks(ordered: Any, q: Any, skip_nan: bool, interpolation: str) -> Any:
+def _ranks(ordered: Tensor, q: object, skip_nan: bool, interpolation: str) -> Tensor:
     """Return the places, with fractions, of the quantiles in the ordered values; that of a nan where one counts."""
     nans = find("isnan")(ordered)
     if skip_nan:

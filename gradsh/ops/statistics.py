@@ -66,7 +66,7 @@ def _std_mean(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> 
 # --- derivatives ------------------------------------------------------------------------------------------------
 
 
-def var_backward(grad: Any, self: Any, dim: Dims, correction: int | None, keepdim: bool) -> Any:
+def var_backward(grad: ArrayOrTensor, self: Any, dim: Dims, correction: int | None, keepdim: bool) -> ArrayOrTensor:
     """Return the gradient of a variance: 2 / (n - correction) * (x - mean) * grad."""
     sizes = tuple(self.shape)
     whole = not dim or not sizes
@@ -82,7 +82,7 @@ def var_backward(grad: Any, self: Any, dim: Dims, correction: int | None, keepdi
     return times(grad, factor) * (self - (mean(self) if whole else mean(self, dim, True)))
 
 
-def _without_freedom(grad: Any, self: object) -> Any:
+def _without_freedom(grad: ArrayOrTensor, self: object) -> Any:
     """Return what PyTorch gives where nothing is left to divide by: nan at the mean, infinity elsewhere."""
     array = array_of(self)
     slope = np.where(array == mean_over(array, tuple(range(array.ndim)), True), np.nan, np.inf)
@@ -126,7 +126,7 @@ def _std_mean_grad(
 # --- records ----------------------------------------------------------------------------------------------------
 
 
-def _declare(name: str, node: str, doc: str, forward: object, grads: dict[Any, Any]) -> None:
+def _declare(name: str, node: str, doc: str, forward: object, grads: dict[object, object]) -> None:
     """Declare the three overloads: dim and unbiased; dim and correction; unbiased alone."""
 
     def by_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor | tuple[Tensor, ...]:

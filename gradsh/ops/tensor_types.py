@@ -53,7 +53,7 @@ class CudaTensorType(TensorType):
     __script_attributes__ = TensorType.__script_attributes__
     of_gpu = True
 
-    def __call__(self, *args: Any) -> Tensor:
+    def __call__(self, *args: object) -> Tensor:
         """Refuse, unless the session takes the CPU for every device."""
         if current().flags.get("cuda") != "ignore":
             text = f"type torch.cuda.{self.__name__} not available. Torch not compiled with CUDA enabled."

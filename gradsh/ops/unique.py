@@ -1,5 +1,4 @@
 """Different values and runs, counts in bins, and searches in ordered values."""
-
 import math
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.engine.values.named_result import named_result
+from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import underivable, word
 from gradsh.ops.kernels.common import refusing
@@ -96,7 +95,9 @@ composite(
 )
 
 
-def _searchsorted(sorted_sequence: Array, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any) -> Any:
+def _searchsorted(
+    sorted_sequence: Array, self: object, out_int32: bool, right: bool, side: str | None, sorter: Any
+) -> Any:
     if side is not None:
         if side not in {"left", "right"}:
             message = f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
@@ -174,7 +175,7 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
     return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
 
 
-def _check_histogram(self: Array, bins: Any, weight: Array | None) -> None:
+def _check_histogram(self: Array, bins: Array | int, weight: Array | None) -> None:
     count = bins if isinstance(bins, int) else bins.size - 1
     message = ""
     if not isinstance(bins, int) and bins.ndim != 1:
@@ -199,7 +200,9 @@ def _check_histogram(self: Array, bins: Any, weight: Array | None) -> None:
         raise fail("dtype", f"\"histogramdd\" not implemented for '{of_numpy(self.dtype).title}'", NotImplementedError)
 
 
-def _histogram(self: Array, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Array, Array]:
+def _histogram(
+    self: Array, bins: Array | int, range: tuple[float, ...] | None, weight: Array | None, density: bool
+) -> tuple[Array, Array]:
     """Return the counts (or weights, or densities) and the edges of the bins, which `range` bounds where their number is given."""
     _check_histogram(self, bins, weight)
     values, weights = self.reshape(-1), None if weight is None else weight.reshape(-1)
@@ -227,7 +230,7 @@ for _bins in ("bins: int, *, range: any? = None", "bins, *"):
     )
 
 
-def _histogramdd(self: Tensor, bins: Any, range: Any, weight: Any, density: bool) -> Any:
+def _histogramdd(self: Tensor, bins: Any, range: Any, weight: Tensor, density: bool) -> NamedResult:
     points = self.array.reshape(-1, self.shape[-1])
     sides = [one.array if isinstance(one, Tensor) else one for one in bins] if isinstance(bins, (list, tuple)) else bins
     bounds: Any = None if range is None else np.reshape(range, (-1, 2))

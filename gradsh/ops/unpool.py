@@ -1,11 +1,11 @@
 """Max unpooling: greatest values back at their places, zeros elsewhere."""
-
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.pool import _gathered, numbers
@@ -45,7 +45,7 @@ _RECORDS = {dims: _records(dims) for dims in (2, 3)}
 
 
 def _extents(
-    input: Any, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], output_size: Any
+    input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], output_size: Any
 ) -> tuple[int, ...]:
     """Return the extents to restore: the least that the pooling can have come from, or the wanted ones."""
     dims = len(kernel)
@@ -73,8 +73,8 @@ def _extents(
 
 
 def _unpool(
-    dims: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: object
-) -> Any:
+    dims: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: object
+) -> Tensor:
     name = f"max_unpool{dims}d"
     kernel = numbers(kernel_size, dims, name, "kernel_size")
     steps = kernel if stride is None else numbers(stride, dims, name, "stride")

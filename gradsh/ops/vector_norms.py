@@ -195,14 +195,14 @@ composite(
 # --- norms of matrices ------------------------------------------------------------------------------------------
 
 
-def _to_the_end(self: Any, dims: tuple[int, int]) -> tuple[Any, tuple[int, ...]]:
+def _to_the_end(self: Any, dims: tuple[int, int]) -> tuple[object, tuple[int, ...]]:
     """Move two dimensions to the end; return the view and the permutation that undoes it."""
     order = (*(dim for dim in range(self.ndim) if dim not in dims), *dims)
     back = tuple(order.index(dim) for dim in range(self.ndim))
     return find("permute")(self, order), back
 
 
-def _by_singular_values(self: Any, dims: tuple[int, int], keepdim: bool, reduce: Any) -> Any:
+def _by_singular_values(self: object, dims: tuple[int, int], keepdim: bool, reduce: Any) -> Any:
     moved, back = _to_the_end(self, dims)
     result = reduce(find("linalg_svdvals")(moved))
     return find("permute")(find("unsqueeze")(result, -1), back) if keepdim else result
@@ -247,7 +247,7 @@ composite(
 )
 
 
-def _linalg_norm(self: Tensor, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
+def _linalg_norm(self: Tensor, ord: object, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
     kind = None if dtype is None else of_numpy(dtype)
     if dim is not None and len(dim) not in {1, 2}:
         message = f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"

@@ -1,5 +1,4 @@
 """Views: the operations whose result shares memory and version counter with their first argument."""
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from gradsh.engine.dispatch.op_node import sum_tensor_to
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, DType, of_numpy
 from gradsh.engine.values.shape import sum_to, wrap_dim, wrap_dims
 from gradsh.engine.values.storage import owner_of, strided
 from gradsh.ops.kernels.geometry import as_strided_backward, resolve_size, view_strides
@@ -59,7 +58,7 @@ def _view_dtype(self: Array, dtype: Any) -> Array:
     return self.view(dtype)
 
 
-def _retyped(self: Tensor, dtype: Any) -> Tensor:
+def _retyped(self: Tensor, dtype: DType | None) -> Tensor:
     """Share memory and version counter, but no history: bytes read as another dtype have no derivative."""
     if isinstance(self, np.ndarray):
         return _view_dtype(self, dtype)

@@ -23,7 +23,7 @@ def _backward(
     grad: ArrayOrTensor, v: ArrayOrTensor, g: ArrayOrTensor, result1: ArrayOrTensor, dim: int
 ) -> tuple[ArrayOrTensor, ArrayOrTensor]:
     """Return both gradients; the norms are constants for the gradient of a gradient, as they are for PyTorch's."""
-    norms: Any = result1.detach() if isinstance(result1, Tensor) else result1
+    norms = result1.detach() if isinstance(result1, Tensor) else result1
     along: Any
     if isinstance(grad, Tensor):
         size = v.shape[dim]

@@ -1,7 +1,6 @@
 """What scripts assert of their graphs: `freed(t)`, `saved(t, "self")`, `live_bytes()`, `peak_bytes()`, `reclaimable_bytes(t)`."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
@@ -14,7 +13,9 @@ from gradsh.probe.snapshot import nodes_below
 from gradsh.text.fault import fail
 
 
-def functions(variables: Callable[[], Mapping[str, object]], meter: Meter | None = None) -> dict[str, Callable[..., Any]]:
+def functions(
+    variables: Callable[[], Mapping[str, object]], meter: Meter | None = None
+) -> dict[str, Callable[..., object]]:
     """Return the functions that scripts call, by name; `variables` gives all that a script can reach just now."""
 
     def live_bytes() -> int:

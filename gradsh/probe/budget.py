@@ -67,7 +67,7 @@ class MeasuredProgram(Protocol):
     def module_class(self) -> Any:
         """Return the class of all modules."""
 
-    def checkpointing(self) -> Callable[..., Any]:
+    def checkpointing(self) -> Callable[..., object]:
         """Return the program's `checkpoint`."""
 
     def next_mark(self) -> int:
@@ -89,7 +89,7 @@ class ModuleCalls:
         self.checkpoint = program.checkpointing() if checkpointed else None
         self.calls: list[ModuleCall] = []
         self.blocks: set[int] = set()
-        self._known: dict[int, tuple[str, Any]] = {}
+        self._known: dict[int, tuple[str, object]] = {}
 
     @contextmanager
     def followed(self) -> Iterator[None]:

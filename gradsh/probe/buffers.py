@@ -186,7 +186,7 @@ class Survey:
         """The activation and the code of the latest place"""
         self.made_by = ("", "")
         """The function and the module of that place"""
-        self.dtypes: list[Any] = []
+        self.dtypes: list[object] = []
         """those whose addresses tell kinds apart, which must stay their own"""
         for node in nodes_below_all(root for _, root in roots):
             self._visit(node)
@@ -319,7 +319,7 @@ def roll_up(rows: BufferRows, key_of: Callable[[BufferRow], object], sizes: Sequ
     groups: dict[Any, list[tuple[BufferRow, int]]] = {}
     for kind, number in rows.numbers():
         groups.setdefault(key_of(kind), []).append((kind, number))
-    memories: dict[Any, set[int]] = {key: set() for key in groups}
+    memories: dict[object, set[int]] = {key: set() for key in groups}
     named: set[int] = set()
     """memories that names hold"""
     for place, memory in zip(rows.which, rows.memories, strict=True):

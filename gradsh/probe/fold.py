@@ -82,7 +82,7 @@ def by_call(runs: list[Run], scopes_of: ScopesOf, opened: str = "") -> list[Node
     """
     runs = _scoped(runs, scopes_of)
     found: list[tuple[Any, list[Run]]] = []
-    last: Any = None
+    last = None
     around = {scope.instance for chain, _ in runs for scope in _down_to(opened, chain)} if opened else set()
     for run in runs:
         call = next((scope for scope in run[0] if scope.label != "loop" and scope.instance not in around), None)
@@ -251,7 +251,7 @@ def _calls(runs: list[Run], room: int) -> list[NodeFold]:
 def _stretches(runs: list[Run], depth: int) -> list[list[Run]]:
     """Return the longest sequences of runs whose scope at `depth` is of one series."""
     out: list[list[Run]] = []
-    last: Any = None
+    last = None
     for run in runs:
         chain = run[0]
         series = chain[depth].series if len(chain) > depth else None
@@ -267,7 +267,7 @@ def _stretches(runs: list[Run], depth: int) -> list[list[Run]]:
 def _instances(runs: list[Run], depth: int) -> int:
     """Count how often the scope is entered anew."""
     times = 0
-    last: Any = None
+    last = None
     for chain, _ in runs:
         instance = chain[depth].instance
         times += instance != last

@@ -1,13 +1,13 @@
 """The graph behind tensors as plain data: nodes with names, shapes, saved tensors and lines; edges; what was removed."""
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradsh.engine.autograd.topology import needed_nodes
-from gradsh.engine.dispatch.compact_node import CompactNode
+from gradsh.engine.dispatch.compact_node import CompactNode, LiveSaved
 from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_key, owner_of
@@ -201,11 +201,11 @@ class _Sum:
 
     def __init__(self, nodes: Sequence[Node], lines: Lines, sizes: dict[int, int]) -> None:
         """Go through the nodes once; the bytes of the memories that their live saved tensors stand in are added to `sizes`."""
-        self.freed_at: dict[int, Any] = {}
+        self.freed_at: dict[int, object] = {}
         states = self.states = defaultdict[str, list[int]](lambda: [0, 0])
         """state -> how many saved tensors, and their bytes"""
         live = states["live"]
-        born: dict[Any, Node] = {}
+        born: dict[object, Node] = {}
         for node in paced(nodes, "summed up"):
             born[(id(node.code), node.offset) if type(node) is CompactNode and node.code is not None else id(node)] = node
             found = live_states(node)
@@ -245,7 +245,7 @@ def _matches(node: Node, names: Names, wanted: Wanted) -> bool:
     return any(_state(node, saved) == wanted.state for saved in saved_inside(node))
 
 
-def _state(node: Node, saved: Any) -> str:
+def _state(node: Node, saved: LiveSaved | SavedTensor) -> str:
     if saved.freed:
         return "freed"
     if saved.array is None:

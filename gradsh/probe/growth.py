@@ -69,7 +69,7 @@ class _Births:
         self.sites: dict[tuple[int, int], Site] = {}
         self.lines: dict[Site, int] = {}
         """site -> its line, the latest of several"""
-        self._made_in: tuple[Any, Any] = (None, None)
+        self._made_in: tuple[object, object] = (None, None)
         self._pass: Pass = (0, 0)
 
     def of(self, node: Node) -> tuple[Site, Pass] | None:
@@ -96,7 +96,7 @@ class _Births:
         return site
 
 
-def leaks(variables: Mapping[str, object], place_of: PlaceOf, owns: Callable[[Any], bool]) -> LeakReport:
+def leaks(variables: Mapping[str, object], place_of: PlaceOf, owns: Callable[[object], bool]) -> LeakReport:
     """Find the graphs that grow, by the names that keep them alive; `owns` tells which places are this program's."""
     births = _Births(place_of)
     found: list[Leak] = []
@@ -256,7 +256,7 @@ def _carrier(root: Node, births: _Births) -> Site | None:
     return None
 
 
-def _unreachable(reached: set[Node], births: _Births, owns: Callable[[Any], bool]) -> list[Leak]:
+def _unreachable(reached: set[Node], births: _Births, owns: Callable[[object], bool]) -> list[Leak]:
     """Nodes that are alive though no name leads to them: cycles through hooks or gradients, and what closures hold."""
     if looking.get() is not None:
         return []  # the nodes of another engine are not among Python's objects

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import ref
 
+from gradsh.engine.graph.types import Location
 from gradsh.probe.names import named_modules
 from gradsh.probe.places import call_around
 
@@ -34,7 +35,7 @@ class ModulePaths:
         """Return module -> path, read from the variables now if they have not been."""
         return self._paths
 
-    def calls(self, where: Any) -> tuple[ModuleScope, ...]:
+    def calls(self, where: Location) -> tuple[ModuleScope, ...]:
         """Return the calls of modules around a place, outermost first."""
         return () if where is None else self._around(where[0])
 

@@ -6,7 +6,6 @@ looks must neither run the one nor trip over the other.
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.foreign import looking, tensor_of
@@ -23,10 +22,10 @@ def is_module(value: object) -> bool:
     return world is not None and world.is_module(value)
 
 
-def modules_of(module: object) -> Iterator[tuple[str, Any]]:
+def modules_of(module: object) -> Iterator[tuple[str, object]]:
     """Yield (dotted name, module) for a module and all below it, each once, in the order of registration."""
     seen: set[int] = set()
-    stack: list[tuple[str, Any]] = [("", module)]
+    stack: list[tuple[str, object]] = [("", module)]
     while stack:
         path, one = stack.pop()
         if id(one) in seen or not is_module(one):
@@ -47,6 +46,6 @@ def parameters_of(module: object) -> Iterator[tuple[str, Tensor]]:
                 yield f"{path}.{name}" if path else name, tensor
 
 
-def _table(module: object, name: str) -> list[tuple[str, Any]]:
+def _table(module: object, name: str) -> list[tuple[str, object]]:
     held = vars(module).get(name)
     return [(key, value) for key, value in held.items() if isinstance(key, str)] if isinstance(held, dict) else []

@@ -28,7 +28,7 @@ def named_tensors(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor
     return ((path, tensor) for path, _, tensor in _reached(variables) if tensor is not None)
 
 
-def named_modules(variables: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
+def named_modules(variables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield (path, module) for every module that a variable leads to, each once."""
     return ((path, value) for path, value, tensor in _reached(variables) if tensor is None and is_module(value))
 

@@ -1,5 +1,4 @@
 """What a backward pass did, told from inside it: nodes run, buffers freed and kept, leaves written, bytes given back."""
-
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.names import Names
 from gradsh.probe.places import Lines
@@ -67,7 +67,7 @@ _Noted = tuple[Buffer, Any, int]
 """A saved tensor noted before it is freed, its memory (weakly held; None: packed), and the bytes of that."""
 
 
-def live_entries(node: Node) -> list[tuple[str, Any, int]]:
+def live_entries(node: Node) -> list[tuple[str, Array | None, int]]:
     """Return (name, array, bytes) of a node's live saved tensors; the array is None where a hook packed it."""
     if type(node) is CompactNode and (slots := node.live_slots()) is not None:
         return [(name, array, array.nbytes) for name, array, _, _ in slots]

@@ -4,7 +4,7 @@ from typing import Any
 
 from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.types import LineOf
+from gradsh.engine.graph.types import LineOf, Location
 from gradsh.text.line import Line
 
 
@@ -24,7 +24,7 @@ class Lines:
         self._made: dict[Line, Line] = {}
         """Each line once: a set of those of many nodes then finds them without comparing."""
 
-    def of(self, where: Any) -> int | None:
+    def of(self, where: Location) -> int | None:
         """Return the line of a place, None where there is none."""
         return None if where is None else self._at((id(where[1]), where[2]), where)
 

@@ -33,7 +33,7 @@ def tensors_of(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
             yield from ((f"{name}.{parameter}", one) for parameter, one in parameters_of(value))
 
 
-def snapshot(variables: Mapping[str, object], line_of: LineOf) -> tuple[dict[str, Any], dict[str, Any]]:
+def snapshot(variables: Mapping[str, object], line_of: LineOf) -> tuple[dict[str, object], dict[str, object]]:
     """Return (`tensors`, `buffers`) of product.md's `state`; `line_of` turns an engine's place into a line."""
     line_of = Lines(line_of).of
     tensors: dict[str, Any] = {}
@@ -45,7 +45,7 @@ def snapshot(variables: Mapping[str, object], line_of: LineOf) -> tuple[dict[str
     return tensors, buffers
 
 
-def describe(tensor: Tensor) -> dict[str, Any]:
+def describe(tensor: Tensor) -> dict[str, object]:
     """Return what can be asked of a tensor; null where the question fails, as for a view that became invalid."""
 
     def ask(question: Callable[[], Any]) -> Any:

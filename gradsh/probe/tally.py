@@ -5,7 +5,6 @@ so a walk ends at what is known already.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 from weakref import ref
 
 from gradsh.engine.dispatch.compact_node import CompactNode
@@ -43,7 +42,7 @@ class Tally:
 
     def follow(self, roots: Iterable[Node]) -> int:
         """Look at what the roots lead to and is not known yet; return how many nodes that were."""
-        stack: list[Any] = list(roots)
+        stack = list(roots)
         known, before, forget = self._known, len(self._known), self._forget
         while stack:
             node = stack.pop()

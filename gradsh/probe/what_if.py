@@ -141,8 +141,8 @@ class _PassAhead:
         for node, region in self.region.items():
             self.members.setdefault(region, []).append(node)
         self.shared = self._shared() if self.members else set()
-        self.holders: dict[Any, int] = {}
-        self.sizes: dict[Any, int] = {}
+        self.holders: dict[object, int] = {}
+        self.sizes: dict[object, int] = {}
         self.live = 0
 
     def _region_of(self, node: Node) -> int | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Asker:
     """Answers for one state of a program. `cleared` gives the line that cleared gradients since the last pass, if one did."""
 
     def __init__(
-        self, variables: Mapping[str, object], line_of: LineOf, cuts_of: Callable[[Any], list[tuple[int, str, bool]]],
+        self, variables: Mapping[str, object], line_of: LineOf, cuts_of: Callable[[object], list[tuple[int, str, bool]]],
         cleared: Callable[[str], int | None],
     ) -> None:
         self.names = Names(variables)

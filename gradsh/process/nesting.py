@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import GeneratorType
-from typing import Any
 
 STOREY = 300
 """Bytes of stack for a storey, with much to spare: dropping one takes about 100 at most."""
@@ -86,7 +85,7 @@ def is_tower(top: object, depths: dict[int, int]) -> bool:
     return False
 
 
-def _storeys(one: object) -> list[Any]:
+def _storeys(one: object) -> list[object]:
     return [inner for inner in gc.get_referents(one) if _is_bare(inner)]
 
 

@@ -83,7 +83,7 @@ class Guardian(LineCell):
         faulthandler.cancel_dump_traceback_later()
         self._say([None])
 
-    def _say(self, what: list[Any]) -> None:
+    def _say(self, what: list[object]) -> None:
         try:
             os.write(self._writer, json.dumps(what).encode() + b"\n")
         except OSError:

@@ -14,7 +14,7 @@ from gradsh.view.shapes import Chart, Dag, Group, Table, View
 SVG, HTML, PLAIN = "image/svg+xml", "text/html", "text/plain"
 
 
-def bundle_of(result: Result) -> dict[str, Any]:
+def bundle_of(result: Result) -> dict[str, object]:
     """Return a result by MIME type: its text, and beside it HTML, the drawing or the data where it has one.
 
     `--format` decides alone: what it asks for is all that is shown, but png is always beside the text.

@@ -45,7 +45,7 @@ def to_dict(event: Event) -> dict[str, Any] | None:
             return None
 
 
-def _problem(problem: Problem, source: Source) -> dict[str, Any]:
+def _problem(problem: Problem, source: Source) -> dict[str, object]:
     spans = []
     for label in problem.labels:
         span = {"role": label.role, **label.span._asdict(), "text": label.text}
@@ -86,7 +86,7 @@ def plain(value: object) -> Any:
     return str(value)
 
 
-def _object(fields: Mapping[Any, object]) -> dict[str, Any]:
+def _object(fields: Mapping[object, object]) -> dict[str, object]:
     """Return fields as an object; beside one that holds lines of other texts, `NAME_of` names these texts."""
     out: dict[str, Any] = {}
     for name, value in fields.items():

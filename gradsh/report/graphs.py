@@ -92,7 +92,7 @@ def node_record(node: Node, step: int, places: Places, storage_of: Callable[[Any
     }
 
 
-def _saved_record(saved: Any, storage_of: Callable[[Any], int]) -> dict[str, Any]:
+def _saved_record(saved: Any, storage_of: Callable[[object], int]) -> dict[str, object]:
     array = saved.array
     found = {
         "name": saved_title(saved), "shape": saved.shape, "dtype": saved.dtype.name, "bytes": saved.nbytes,

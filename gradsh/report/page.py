@@ -26,8 +26,8 @@ class ReportFile:
         if not any_ending and not path.lower().endswith(ENDINGS):
             raise ValueError(f"--report takes a file that ends in .html or .json, not {path!r}")
         self.path = path
-        self.runs: list[dict[str, Any]] = []
-        self.more: dict[str, Any] = {}
+        self.runs: list[dict[str, object]] = []
+        self.more: dict[str, object] = {}
         """What stands beside the runs."""
         self._is_new = not os.path.lexists(path)
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
@@ -64,7 +64,7 @@ class ReportFile:
                 Path(self.path).unlink()
 
 
-def report_text(runs: list[dict[str, Any]], *, as_page: bool, more: dict[str, Any] | None = None) -> str:
+def report_text(runs: list[dict[str, object]], *, as_page: bool, more: dict[str, object] | None = None) -> str:
     """Return a report of runs as a page, or as JSON."""
     data = json.dumps({"version": VERSION, "gradsh": __version__, "pytorch": PYTORCH_VERSION, **(more or {}), "runs": runs})
     return page().replace(_PLACE, embedded(data)) if as_page else f"{data}\n"

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from gradsh.engine.graph.types import Location
 from gradsh.text.span import Source
 
 
@@ -30,7 +31,7 @@ class Places:
         """Return the sources."""
         return [{"name": name, "text": one.text, "first_line": one.first_line} for name, one in self._sources.items()]
 
-    def of(self, where: Any) -> dict[str, Any]:
+    def of(self, where: Location) -> dict[str, Any]:
         """Return what is told of a place: the line of its statement, its span, its source where that is not the first, its scope."""
         if where is None:
             return {}

@@ -171,7 +171,7 @@ class SessionRecorder:
     # ------------------------------------------------------------------ moments
 
     def _moment(
-        self, variables: Mapping[str, object], roots: Any, step: dict[str, Any], *, again: bool
+        self, variables: Mapping[str, object], roots: Any, step: dict[str, object], *, again: bool
     ) -> tuple[list[tuple[str, Tensor]], Account]:
         """Add a step, with what is there now."""
         now = len(self.steps)
@@ -223,7 +223,7 @@ class SessionRecorder:
         return dict(plain({**found, "note": self.wrong} if self.wrong else found))
 
 
-def failure_record(event: Failure, step: int, places: Places) -> dict[str, Any]:
+def failure_record(event: Failure, step: int, places: Places) -> dict[str, object]:
     """Return what is told of a failure: its event, its step, the numbers of its sources, its fixes as diffs."""
     data, source = to_dict(event) or {}, event.source
     for span, label in zip(data["spans"], event.problem.labels, strict=True):
@@ -254,7 +254,7 @@ def variable_record(tensor: Tensor, storage_of: Callable[[Any], int], node_numbe
     return found
 
 
-def recorded(session: Any, name: str, text: str) -> dict[str, Any]:
+def recorded(session: Any, name: str, text: str) -> dict[str, object]:
     """Run a script to its end in a session; return what a report tells of it."""
     with SessionRecorder(session, Source(name, text), lambda _event: None) as recorder:
         session.run(text, recorder, name=name, keep_going=True)

@@ -95,7 +95,7 @@ class NameChecker:
             name for node in self.nodes if not isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef)
             for name in _binds(node)
         }
-        imported: dict[str, list[Any]] = {}
+        imported: dict[str, list[object]] = {}
         tried = set(map(id, tried_imports(self.nodes)))
         for node in self.nodes:
             for name, value in self._imported(node):
@@ -186,7 +186,7 @@ class NameChecker:
                     return None
         return None
 
-    def _imported(self, node: Node) -> Iterator[tuple[str, Any]]:
+    def _imported(self, node: Node) -> Iterator[tuple[str, object]]:
         """Yield (name, value) for each name that an import binds; one that fails is a problem."""
         imports = self.machine.offer.imports
         if isinstance(node, tree.Import):

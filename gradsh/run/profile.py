@@ -90,7 +90,9 @@ class Cost:
 class Profiler:
     """Follows the lines, modules and backwards of a machine's program while `watching`."""
 
-    def __init__(self, machine: Machine, ambient: Ambient, line_of: Callable[[Any], int | None], options: ProfileOptions) -> None:
+    def __init__(
+        self, machine: Machine, ambient: Ambient, line_of: Callable[[object], int | None], options: ProfileOptions
+    ) -> None:
         self.machine = machine
         self.ambient = ambient
         self.line_of = line_of
@@ -229,7 +231,7 @@ class Profiler:
 
     # ------------------------------------------------------------------ backwards
 
-    def _pass(self, passes: Callable[[Any, bool], None] | None, task: Any, over: bool) -> None:
+    def _pass(self, passes: Callable[[object, bool], None] | None, task: Any, over: bool) -> None:
         """Note what is saved when a backward begins, and time its nodes; trace it if it may call functions of the program."""
         if over:
             sys.settrace(self._enter)
@@ -261,7 +263,7 @@ class Profiler:
             for place in places:
                 sums[place] = sums.get(place, 0) + size
         for (kind, name), size in sums.items():
-            table: dict[Any, Cost] = (self.lines, self.nodes, self.modules)[kind]
+            table = (self.lines, self.nodes, self.modules)[kind]
             if name:
                 cost = table.setdefault(name, Cost())
                 cost.saved = max(cost.saved, size)

@@ -55,7 +55,7 @@ class Task:
         status = run_script(script, self.options, sink)
         return Ran(max(status, sink.close()), broken=bool(sink.broken), runs=self._runs())
 
-    def _runs(self) -> tuple[Any, ...]:
+    def _runs(self) -> tuple[object, ...]:
         return () if self.options.report is None else tuple(self.options.report.runs)
 
 

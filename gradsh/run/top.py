@@ -259,7 +259,7 @@ def _loop(activation: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 @contextmanager
-def watched(session: "Session", sink: "Sink", *, plain: bool, quick: bool = False) -> Iterator[Any]:
+def watched(session: "Session", sink: "Sink", *, plain: bool, quick: bool = False) -> Iterator[object]:
     """Watch a session within the block; give what takes its events. `quick`: a block that is over soon leaves no table."""
     drawn = not plain and is_redrawn(sink.err)
     screen = Screen(sink, Pane(sink.err), style_for(sink.err)) if drawn else None

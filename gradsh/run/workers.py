@@ -162,7 +162,7 @@ class _Worker:
             return 0
 
 
-def answer_of(data: bytes | bytearray, read: Callable[[Any], Answer]) -> "Answer | Lost | None":
+def answer_of(data: bytes | bytearray, read: Callable[[object], Answer]) -> "Answer | Lost | None":
     """Return what a process has sent, or None where that is no answer: it may have broken out of the language."""
     try:
         told = json.loads(data)

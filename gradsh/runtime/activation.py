@@ -86,7 +86,7 @@ class Progress:
         """The frame of the top-level statement, while it is that which asks."""
         self.where = self._locator(builtins)
 
-    def _locator(self, builtins: dict[str, Any]) -> Callable[[], Where | None]:
+    def _locator(self, builtins: dict[str, object]) -> Callable[[], Where | None]:
         frame_at = sys._getframe
         progress = self
         def where() -> Where | None:
@@ -112,10 +112,10 @@ class Progress:
         """Return the helpers by which generated code tells of calls and loops."""
         return self._call_hooks(builtins) | self._loop_hooks()
 
-    def _call_hooks(self, builtins: dict[str, Any]) -> dict[str, Callable[[], object]]:
+    def _call_hooks(self, builtins: dict[str, object]) -> dict[str, Callable[[], object]]:
         progress = self
         frame_at = sys._getframe
-        caller: Any = None
+        caller = None
 
         def enter() -> None:
             """Note a call of a script's function, made from the nearest frame of the script below it."""

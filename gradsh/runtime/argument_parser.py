@@ -188,7 +188,7 @@ class _Quiet(argparse.ArgumentParser):
         raise self.ended(status, message)
 
 
-def load_argparse(machine: "Machine") -> Mapping[str, Any]:
+def load_argparse(machine: "Machine") -> Mapping[str, object]:
     """Return what `argparse` offers."""
     def argument_parser(prog: str | None = None, usage: str | None = None, description: str | None = None, **options: object) -> Parser:
         """Return a parser of the program's arguments."""

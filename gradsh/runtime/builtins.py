@@ -1,5 +1,4 @@
 """Python's builtins as the language has them: most are Python's own, some are guarded, the rest say what to do instead."""
-
 from collections.abc import Callable, Iterator
 from itertools import count
 from operator import index
@@ -56,7 +55,7 @@ class Refused:
     def __name__(self) -> str:
         return self._name
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+    def __call__(self, *_: object, **__: object) -> NoReturn:
         """Raise NameError; for `input` EOFError, as Python does where the input is at its end."""
         way = f"{REFUSED[self._name]}, {OR_TRACE}"
         if self._name == "input":
@@ -123,7 +122,7 @@ def stepwise(values: Any) -> Iterator[Any]:
     yield from values
 
 
-def _lazy(kind: Any) -> Callable[..., Any]:
+def _lazy(kind: type) -> Callable[..., object]:
     """Return a lazy builtin that never stands directly on another one: a long tower of them would end the process."""
 
     def made(*args: object, **kwargs: object) -> Any:
@@ -148,7 +147,7 @@ def _print(machine: RuntimeHost) -> Callable[..., None]:
     return named(print)
 
 
-def _attributes(machine: RuntimeHost) -> dict[str, Any]:
+def _attributes(machine: RuntimeHost) -> dict[str, object]:
     guard = machine.guard
     nothing = object()
 
@@ -194,7 +193,7 @@ def _attributes(machine: RuntimeHost) -> dict[str, Any]:
     return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr, vars, dir)}
 
 
-def _types(machine: RuntimeHost) -> dict[str, Any]:
+def _types(machine: RuntimeHost) -> dict[str, object]:
     kinds = machine.guard.kinds
     type_builtin = TypeBuiltin(kinds.of)
 
@@ -223,7 +222,7 @@ class TypeBuiltin:
     __slots__ = ("_of",)
     __script_attributes__ = frozenset({"__name__"})
 
-    def __init__(self, of: Callable[[Any], object]) -> None:
+    def __init__(self, of: Callable[[object], object]) -> None:
         self._of = of
 
     @property
@@ -246,7 +245,7 @@ _SIZED = (list, tuple, dict, set, frozenset, str)
 _NUMBERS = frozenset({int, float, bool})
 
 
-def _reductions(machine: RuntimeHost) -> dict[str, Any]:
+def _reductions(machine: RuntimeHost) -> dict[str, object]:
     """Return the builtins that consume an iterable: they can be stopped, and tell of tensors they do not add up."""
     import builtins
 
@@ -301,7 +300,7 @@ def _is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
-def _each(iterable: Any, check: Callable[[], None]) -> Iterator[Any]:
+def _each(iterable: Any, check: Callable[[], None]) -> Iterator[object]:
     for value in iterable:
         check()
         yield value

@@ -27,7 +27,7 @@ class ConfigParser:
     __module__ = "configparser"
     __script_attributes__ = frozenset({"read", "read_file", "write", "optionxform", *_PLAIN.split()})
 
-    def __init__(self, defaults: Any = None, *, interpolation: Any = "", **options: Any) -> None:
+    def __init__(self, defaults: Any = None, *, interpolation: object = "", **options: Any) -> None:
         refused = options.keys() - _OPTIONS
         if refused:
             raise TypeError(f"ConfigParser takes no {min(refused)} here")
@@ -85,7 +85,7 @@ class ConfigParser:
         return len(self._inner)
 
 
-def load_configparser(_: "Machine") -> Mapping[str, Any]:
+def load_configparser(_: "Machine") -> Mapping[str, object]:
     """Return what `configparser` offers."""
     offer(configparser.SectionProxy, "get getint getfloat getboolean keys values items name")
     errors = "Error NoSectionError NoOptionError DuplicateSectionError DuplicateOptionError ParsingError MissingSectionHeaderError"

@@ -188,7 +188,7 @@ def _methods(kind: type, options: Mapping[str, Any], fields: dict[str, Field]) -
     return made | ({"__setattr__": refuse} if options["frozen"] else {})
 
 
-def load_dataclasses(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_dataclasses(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `dataclasses` offers."""
     import dataclasses
 

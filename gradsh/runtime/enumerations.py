@@ -38,7 +38,7 @@ def _members(names: Any) -> Iterator[Any]:
         yield (name, *value) if value else name
 
 
-KINDS: dict[str, Any] = {
+KINDS: dict[str, object] = {
     kind.__name__: EnumType(kind.__name__, (kind,), EnumType.__prepare__(kind.__name__, (kind,)))
     for kind in (enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag)
 }

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
 
-def load_glob(_: "Machine") -> Mapping[str, Any]:
+def load_glob(_: "Machine") -> Mapping[str, object]:
     """Return what `glob` offers: the files that the program wrote, by pattern."""
     from fnmatch import fnmatchcase
 
@@ -22,7 +22,7 @@ def load_glob(_: "Machine") -> Mapping[str, Any]:
     return {"glob": glob, "iglob": lambda pathname, **_: iter(glob(pathname))}
 
 
-def load_os(machine: "Machine") -> Mapping[str, Any]:
+def load_os(machine: "Machine") -> Mapping[str, object]:
     """Return what `os` offers: paths as values, and an environment without variables."""
     environment: dict[str, str] = {}
 
@@ -102,7 +102,7 @@ def _walk(top: object, *_: object, **__: object) -> Iterator[tuple[str, list[str
         yield from _walk(f"{top}/{name}")
 
 
-def load_pickle(_: "Machine") -> Mapping[str, Any]:
+def load_pickle(_: "Machine") -> Mapping[str, object]:
     """Return what `pickle` offers: objects kept in the session. Bytes are never unpickled: they could run anything."""
     from pickle import PickleError, UnpicklingError
 
@@ -122,7 +122,7 @@ def load_pickle(_: "Machine") -> Mapping[str, Any]:
             "DEFAULT_PROTOCOL": 5, "UnpicklingError": UnpicklingError, "PickleError": PickleError}  # fmt: skip
 
 
-def load_shutil(_: "Machine") -> Mapping[str, Any]:
+def load_shutil(_: "Machine") -> Mapping[str, object]:
     """Return what `shutil` offers: files of the session get other names."""
     return {"copyfile": copy_file, "copy": copy_file, "copy2": copy_file, "move": move, "rmtree": remove_folder}
 
@@ -137,7 +137,7 @@ def is_folder(path: object) -> bool:
     return any(name.startswith(f"{path}/") for name in current().files)
 
 
-def load_os_path(_: "Machine") -> Mapping[str, Any]:
+def load_os_path(_: "Machine") -> Mapping[str, object]:
     """Return what `os.path` offers: functions of texts. No path exists but what the program wrote."""
     import posixpath
 

@@ -27,7 +27,7 @@ class Format:
     def __repr__(self) -> str:
         return f"<built-in method {self._method} of str object>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> str:
+    def __call__(self, *args: Any, **kwargs: object) -> str:
         """Return the formatted text."""
         text = self._text
         if text is None:

@@ -6,10 +6,9 @@ function of the name), instances and classes that a script defines, and namespac
 a frame, a traceback or a module that leaked would be inert. Law: names are compared only as exact `str`, since a
 subclass could lie about being equal.
 """
-
 import enum
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -53,7 +52,7 @@ def has_attributes(kind: type) -> bool:
     return kind is not ScriptBase and all(is_script_class(base) or base in {object, ScriptBase} or base in BAGS for base in bases)
 
 
-def offer_of(kind: type) -> tuple[Any, ...]:
+def offer_of(kind: type) -> tuple[object, ...]:
     """Return what the engine's classes among a class's bases declare (or are declared) to offer, nearest first."""
     found = []
     for base in type.__getattribute__(kind, "__mro__"):
@@ -66,7 +65,7 @@ def offer_of(kind: type) -> tuple[Any, ...]:
     return tuple(found)
 
 
-OFFERS: dict[type, Any] = {
+OFFERS: dict[type, object] = {
     Tensor: tensor_offers, Elements: tensor_offers, Lent: tensor_offers,
     np.ndarray: ARRAY, np.generic: ARRAY, np.dtype: DTYPE, np.ufunc: frozenset({"__name__", "__doc__"}),
 }
@@ -209,7 +208,7 @@ class Guard:
         found.__name__ = found.__qualname__ = method
         return found
 
-    def _from_namespace(self, owner: Any, kind: type, name: str, known: set[type] | None) -> Any:
+    def _from_namespace(self, owner: ModuleType, kind: type, name: str, known: set[type] | None) -> Any:
         if name in _CLASS_NAMES or (not public(name) and name != "__version__"):
             if name == "__name__":
                 return owner.name
@@ -410,7 +409,7 @@ class Store:
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
 
-    def __getitem__(self, key: tuple[Any, str]) -> Any:
+    def __getitem__(self, key: tuple[object, str]) -> Any:
         return self._guard.read(key[0], key[1])
 
     def __setitem__(self, key: tuple[object, str], value: object) -> None:

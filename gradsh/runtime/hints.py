@@ -18,7 +18,7 @@ class Hint:
         self._name = name
         self._args = args
 
-    def __getitem__(self, args: Any) -> "Hint":
+    def __getitem__(self, args: object) -> "Hint":
         return Hint(self._name, args if isinstance(args, tuple) else (args,))
 
     def __or__(self, other: object) -> "Hint":
@@ -107,7 +107,7 @@ class Protocol(Generic):
 class _Rows(type):
     """What makes a tuple with names of a class that derives from `NamedTuple`."""
 
-    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, object]) -> Any:
         if not bases:
             return super().__new__(cls, name, bases, members)
         fields = list(inspect.get_annotations(type(name, (), dict(members))))
@@ -125,7 +125,7 @@ class NamedTuple(metaclass=_Rows):
 class _Tables(type):
     """What makes a dictionary of a class that derives from `TypedDict`."""
 
-    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, object]) -> Any:
         return type(name, (dict,), members) if bases else super().__new__(cls, name, bases, members)
 
 
@@ -144,7 +144,7 @@ def named_tuple(typename: str, field_names: object, *, rename: bool = False, def
     return made
 
 
-def get_args(tp: object) -> tuple[Any, ...]:
+def get_args(tp: object) -> tuple[object, ...]:
     """Return what a type for annotations is subscripted with."""
     if not isinstance(tp, Hint):
         return typing.get_args(tp)

@@ -34,5 +34,5 @@ class RuntimeHost(Protocol):
     def check(self) -> None:
         """Let a limit or an interrupt take effect."""
 
-    def run_module(self, body: Any, source: Source, names: Any) -> None:
+    def run_module(self, body: Any, source: Source, names: dict[str, Any]) -> None:
         """Run the statements of a file of the program's."""

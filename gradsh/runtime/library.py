@@ -72,7 +72,7 @@ def listed(module: object, names: str) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
 
 
-def load_math(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_math(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `math` offers."""
     import math
 
@@ -121,14 +121,14 @@ def _bounded(function: Callable[..., int]) -> Callable[..., int]:
     return bounded
 
 
-def load_copy(_: RuntimeHost) -> Mapping[str, Any]:
+def load_copy(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `copy` offers."""
     from gradsh.api import copying
 
     return listed(copying, "copy deepcopy")
 
 
-def load_random(_: RuntimeHost) -> Mapping[str, Any]:
+def load_random(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `random` offers."""
     import random
 
@@ -147,7 +147,7 @@ def load_random(_: RuntimeHost) -> Mapping[str, Any]:
     return listed(own, draws) | {"getrandbits": _named(getrandbits), "Random": offer(random.Random, draws)}
 
 
-def load_time(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_time(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `time` offers."""
     import time
 
@@ -165,7 +165,7 @@ def load_time(machine: RuntimeHost) -> Mapping[str, Any]:
     return listed(time, f"{names} strptime") | {"sleep": sleep}
 
 
-def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_itertools(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `itertools` offers."""
     import itertools
 
@@ -213,7 +213,7 @@ def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
     return own | {"chain": chain, "tee": itertools.tee}
 
 
-def load_collections(_: RuntimeHost) -> Mapping[str, Any]:
+def load_collections(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `collections` offers."""
     import collections
 
@@ -224,7 +224,7 @@ def load_collections(_: RuntimeHost) -> Mapping[str, Any]:
     return listed(collections, "OrderedDict defaultdict Counter deque ChainMap") | {"namedtuple": named_tuple, "abc": abstract}
 
 
-def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `functools` offers."""
     import functools
 
@@ -307,7 +307,7 @@ class Dispatched:
         return self.dispatch(type(args[0]))(*args, **kwargs)
 
 
-def load_typing(_: RuntimeHost) -> Mapping[str, Any]:
+def load_typing(_: RuntimeHost) -> Mapping[str, object]:
     """Return what `typing` offers."""
     from gradsh.runtime.hints import BASES, HINTS
 

@@ -53,7 +53,7 @@ class Record:
 
     __script_attributes__ = frozenset({"getMessage", "levelname", "levelno", "msg", "args", "name"})
 
-    def __init__(self, name: str, level: int, msg: object, args: tuple[Any, ...]) -> None:
+    def __init__(self, name: str, level: int, msg: object, args: tuple[object, ...]) -> None:
         self.name, self.levelno, self.msg, self.args = name, level, msg, args
         self.levelname = _NAMES.get(level, f"Level {level}")
 
@@ -80,7 +80,7 @@ class Handler:
         """Set the lowest level that is written."""
         self.level = level_of(level)
 
-    def setFormatter(self, formatter: Any) -> None:
+    def setFormatter(self, formatter: object) -> None:
         """Set how records become lines."""
         if not isinstance(formatter, Formatter):
             raise TypeError(f"setFormatter() takes a logging.Formatter, not {type(formatter).__name__}")
@@ -185,7 +185,7 @@ def level_of(level: Any) -> int:
     return int(level)
 
 
-def load_logging(machine: "Machine") -> Mapping[str, Any]:
+def load_logging(machine: "Machine") -> Mapping[str, object]:
     """Return what `logging` offers."""
     last_resort = Handler(machine.on_error_output)
     last_resort.level = LEVELS["WARNING"]

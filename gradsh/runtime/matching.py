@@ -29,7 +29,7 @@ class Matcher:
     def _any(self, _: object, __: object) -> bool:
         return True
 
-    def _name(self, value: object, bound: dict[str, Any], name: str) -> bool:
+    def _name(self, value: object, bound: dict[str, object], name: str) -> bool:
         bound[name] = value
         return True
 
@@ -39,10 +39,10 @@ class Matcher:
     def _value(self, value: object, _: object, other: object) -> bool:
         return value == other
 
-    def _as(self, value: Any, bound: dict[str, Any], pattern: Any, name: str) -> bool:
+    def _as(self, value: object, bound: dict[str, object], pattern: Any, name: str) -> bool:
         return self._fits(value, pattern, bound) and self._name(value, bound, name)
 
-    def _or(self, value: Any, bound: dict[str, Any], *patterns: Any) -> bool:
+    def _or(self, value: object, bound: dict[str, object], *patterns: Any) -> bool:
         return any(self._fits(value, pattern, bound) for pattern in patterns)
 
     def _sequence(self, value: Any, bound: dict[str, Any], patterns: Any, star: int) -> bool:
@@ -56,7 +56,7 @@ class Matcher:
             parts[star:end] = [parts[star:end]]
         return all(self._fits(part, pattern, bound) for part, pattern in zip(parts, patterns, strict=True))
 
-    def _mapping(self, value: Any, bound: dict[str, Any], pairs: Any, rest: str | None) -> bool:
+    def _mapping(self, value: object, bound: dict[str, object], pairs: Any, rest: str | None) -> bool:
         if not isinstance(value, Mapping):
             return False
         found = [(value.get(key, _MISSING), pattern) for key, pattern in pairs]
@@ -67,7 +67,7 @@ class Matcher:
             bound[rest] = {key: one for key, one in value.items() if key not in taken}
         return True
 
-    def _class(self, value: Any, bound: dict[str, Any], kind: Any, places: Any, named: Any) -> bool:
+    def _class(self, value: Any, bound: dict[str, object], kind: Any, places: Any, named: Any) -> bool:
         if not self._machine.builtins["isinstance"](value, kind):
             return False
         if len(places) == 1 and isinstance(value, _THEMSELVES) and not hasattr(type(value), "_fields"):

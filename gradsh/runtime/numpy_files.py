@@ -13,7 +13,7 @@ from gradsh.runtime.session_files import OpenFile, open, with_no_such_file
 _READING = "dtype comments delimiter skiprows skip_header skip_footer usecols unpack ndmin max_rows converters filling_values names"
 
 
-def numpy_files() -> Mapping[str, Any]:
+def numpy_files() -> Mapping[str, object]:
     """Return numpy's functions that read and write files."""
     return {
         "loadtxt": _reader(np.loadtxt), "genfromtxt": _reader(np.genfromtxt), "savetxt": savetxt, "save": save, "load": load,
@@ -21,7 +21,7 @@ def numpy_files() -> Mapping[str, Any]:
     }
 
 
-def _reader(function: Callable[..., object]) -> Callable[..., Any]:
+def _reader(function: Callable[..., object]) -> Callable[..., object]:
     """Return a reader of tables: it hands numpy the lines of a file, never its name."""
     read = numbers_only(function)
 
@@ -39,7 +39,7 @@ def _lines(fname: object) -> list[str]:
         return fname.readlines()
     if str(fname) not in current().files:
         raise with_no_such_file(f"{fname} not found.", str(fname))
-    return open(fname).readlines()  # type: ignore[no-any-return]
+    return open(fname).readlines()
 
 
 def savetxt(fname: Any, X: Any, fmt: Any = "%.18e", delimiter: str = " ", newline: str = "\n", header: str = "") -> None:

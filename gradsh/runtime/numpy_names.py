@@ -59,7 +59,7 @@ _GRIDS = ("c_", "mgrid", "ogrid", "r_", "s_")
 _OF_SEQUENCES = ("choice", "permutation")
 
 
-def load_numpy(machine: "Machine") -> Mapping[str, Any]:
+def load_numpy(machine: "Machine") -> Mapping[str, object]:
     """Return what `numpy` offers."""
     import numpy as np
 
@@ -90,7 +90,7 @@ class ArrayKind(Kind):
         return numbers_only(np.ndarray)(shape, buffer.dtype, buffer)
 
 
-def _vectorize(pyfunc: Callable[..., Any], *_: object, otypes: Any = None, **__: object) -> Callable[..., Any]:
+def _vectorize(pyfunc: Callable[..., object], *_: object, otypes: Any = None, **__: object) -> Callable[..., object]:
     """Return a function of arrays that calls a function of numbers for each place."""
     import numpy as np
 
@@ -144,25 +144,25 @@ class Grid:
     def __init__(self, own: Any) -> None:
         self._own = numbers_only(own.__getitem__)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self._own(key)
 
 
-def _linalg() -> Mapping[str, Any]:
+def _linalg() -> Mapping[str, object]:
     import numpy as np
 
     found = {name: numbers_only(value) for name, value in listed(np.linalg, _LINALG).items()}
     return found | {"LinAlgError": np.linalg.LinAlgError}
 
 
-def _testing() -> Mapping[str, Any]:
+def _testing() -> Mapping[str, object]:
     import numpy.testing
 
     names = "assert_allclose assert_array_equal assert_almost_equal assert_array_almost_equal assert_equal assert_array_less"
     return {name: numbers_only(value) for name, value in listed(numpy.testing, names).items()}
 
 
-def _random() -> Mapping[str, Any]:
+def _random() -> Mapping[str, object]:
     """Return what `numpy.random` offers: the old functions over a stream of the session's own, and generators of both kinds."""
     import numpy as np
 
@@ -213,7 +213,7 @@ class RandomState(Stream):
     __script_attributes__ = frozenset(_LEGACY.split())
 
 
-def _of_numbers(function: Callable[..., object]) -> Callable[..., Any]:
+def _of_numbers(function: Callable[..., object]) -> Callable[..., object]:
     """Let a function that takes a sequence have it as an array, which is looked at."""
     import numpy as np
 

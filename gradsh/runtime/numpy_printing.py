@@ -33,23 +33,23 @@ class ArrayPrinting:
         np.set_printoptions(**given)
         self.options = {**(self.options or _DEFAULTS), **given}
 
-    def get_printoptions(self) -> dict[str, Any]:
+    def get_printoptions(self) -> dict[str, object]:
         """Return the options, by name."""
         return dict(self.options or _DEFAULTS)
 
-    def members(self) -> Mapping[str, Any]:
+    def members(self) -> Mapping[str, object]:
         """Return what `numpy` offers of it."""
 
         def set_printoptions(**options: object) -> None:
             """Change how arrays print."""
             self.set_printoptions(**options)
 
-        def get_printoptions() -> dict[str, Any]:
+        def get_printoptions() -> dict[str, object]:
             """Return how arrays print, by name."""
             return self.get_printoptions()
 
         @contextmanager
-        def printoptions(**options: object) -> Iterator[dict[str, Any]]:
+        def printoptions(**options: object) -> Iterator[dict[str, object]]:
             """Change how arrays print in a block."""
             before = self.get_printoptions()
             self.set_printoptions(**options)

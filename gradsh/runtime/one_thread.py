@@ -111,7 +111,7 @@ class PriorityQueue(Queue):
         return heappop(self._held)
 
 
-def load_queue(_: "Machine") -> Mapping[str, Any]:
+def load_queue(_: "Machine") -> Mapping[str, object]:
     """Return what `queue` offers."""
     return {one.__name__: one for one in (Queue, LifoQueue, PriorityQueue, Empty, Full)} | {"SimpleQueue": Queue}
 
@@ -147,12 +147,12 @@ class Lock:
         self.release()
 
 
-def load_threading(_: "Machine") -> Mapping[str, Any]:
+def load_threading(_: "Machine") -> Mapping[str, object]:
     """Return what `threading` offers: locks; a program has one thread."""
     return {"Lock": Lock, "RLock": Lock, "active_count": lambda: 1, "get_ident": lambda: 1}
 
 
-def load_multiprocessing(_: "Machine") -> Mapping[str, Any]:
+def load_multiprocessing(_: "Machine") -> Mapping[str, object]:
     """Return what `multiprocessing` offers: questions; a program has one process."""
     nothing = dict.fromkeys(("set_start_method", "freeze_support"), lambda *_, **__: None)
     return nothing | {"cpu_count": lambda: 1, "get_start_method": lambda allow_none=False: "fork"}
@@ -165,7 +165,7 @@ class Future:
     __script_attributes__ = frozenset({"result", "exception", "done", "running", "cancel", "cancelled", "add_done_callback"})
 
     def __init__(self, function: Callable[..., object], args: tuple[object, ...], options: Mapping[str, object]) -> None:
-        self._result: Any = None
+        self._result = None
         self._error: Exception | None = None
         try:
             self._result = function(*args, **options)
@@ -240,13 +240,13 @@ def wait(fs: Iterable[Future], timeout: float | None = None, return_when: str = 
     return set(fs), set()
 
 
-def load_concurrent(_: "Machine") -> Mapping[str, Any]:
+def load_concurrent(_: "Machine") -> Mapping[str, object]:
     """Return what `concurrent` offers: `futures`."""
     members = {"ThreadPoolExecutor": ThreadPoolExecutor, "Future": Future, "as_completed": as_completed, "wait": wait}
     return {"futures": Library("concurrent.futures", lambda: members)}
 
 
-def load_signal(_: "Machine") -> Mapping[str, Any]:
+def load_signal(_: "Machine") -> Mapping[str, object]:
     """Return what `signal` offers: handlers are kept and never called."""
     import signal
 

@@ -195,6 +195,6 @@ class Path:
         return int(self.open("w").write(data))
 
 
-def load_pathlib(_: "Machine") -> Mapping[str, Any]:
+def load_pathlib(_: "Machine") -> Mapping[str, object]:
     """Return what `pathlib` offers."""
     return dict.fromkeys(("Path", "PurePath", "PosixPath", "PurePosixPath"), Path)

@@ -93,7 +93,7 @@ def tell_absent(space: str, name: Any) -> None:
         current().warn_once(full, f"{full} is not here, but PyTorch has it, {_OTHER_WAY}")
 
 
-def tell_caught(error: BaseException | None, space_of: Callable[[Any], str]) -> None:
+def tell_caught(error: BaseException | None, space_of: Callable[[object], str]) -> None:
     """Warn of an error that the program catches, if it says what gradsh has not and PyTorch has."""
     fault = None if error is None else fault_of(error)
     if fault is None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gradsh.runtime.machine import Machine
 
-UNKNOWN: Any = object()
+UNKNOWN = object()
 
 
 def resolve(machine: "Machine", parts: "Sequence[tuple[str, str]]") -> Any:
@@ -86,7 +86,7 @@ def _item(owner: Any, text: str) -> Any:
     return UNKNOWN
 
 
-def keys_of(owner: Any) -> list[Any]:
+def keys_of(owner: Any) -> list[object]:
     """Return the keys of a dictionary, or of a module that is indexed by names, as far as they can be typed."""
     if type(owner).__name__ in {"ModuleDict", "ParameterDict"}:
         return list(owner.keys())

@@ -35,7 +35,7 @@ class Offer:
         """Return Python's builtins as the language has them."""
         return make_builtins(self.machine)
 
-    def bring(self, name: str, builtins: dict[str, Any]) -> bool:
+    def bring(self, name: str, builtins: dict[str, object]) -> bool:
         """Add the bare name to `builtins` if a namespace offers it; tell whether one does."""
         if name[0] == runtime_names.RESERVED or name[:1] == "_":
             return False

@@ -115,7 +115,7 @@ class TemporaryFolder:
         self.cleanup()
 
 
-def load_tempfile(_: object) -> Mapping[str, Any]:
+def load_tempfile(_: object) -> Mapping[str, object]:
     """Return what `tempfile` offers: names below which the session keeps files, numbered in each session anew."""
     numbers = count(1)
 

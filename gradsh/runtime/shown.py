@@ -88,7 +88,7 @@ def _leads_nowhere(value: object, seen: set[int]) -> bool:
     return all(_leads_nowhere(part, seen) for part in parts)
 
 
-def _rebuilt(value: Any, within: set[int]) -> Callable[[], Any]:
+def _rebuilt(value: Any, within: set[int]) -> Callable[[], object]:
     """Return a function that puts a container together from parts that are held each for itself."""
     if isinstance(value, dict):
         parts = [(key, _held(one, within)) for key, one in value.items()]

@@ -56,7 +56,7 @@ class AutoProgress(Progress):
             iter(iterable)
 
 
-def load_tqdm(machine: "Machine") -> Mapping[str, Any]:
+def load_tqdm(machine: "Machine") -> Mapping[str, object]:
     """Return what `tqdm` offers."""
     members = _bars(machine, Progress)
     return members | {"tqdm_notebook": members["tqdm"], "auto": Library("tqdm.auto", lambda: _bars(machine, AutoProgress))}
@@ -73,7 +73,7 @@ def _bars(machine: "Machine", kind: type[Progress]) -> dict[str, Any]:
     return {"tqdm": bar, "trange": trange}
 
 
-def load_plots(_: "Machine") -> Mapping[str, Any]:
+def load_plots(_: "Machine") -> Mapping[str, object]:
     """Return what `matplotlib.pyplot` offers: figures and axes that keep nothing."""
     rows = {name: PLOT.ask(name) for name in _ROWS}
     return Everything(dict.fromkeys(_PYPLOT.split(), PLOT) | rows | {"subplots": subplots}, PLOT)
@@ -164,6 +164,6 @@ class Everything(dict[str, Any]):
         return self._otherwise
 
 
-def load_everything(_: "Machine") -> Mapping[str, Any]:
+def load_everything(_: "Machine") -> Mapping[str, object]:
     """Return what a module offers whose every name keeps nothing."""
     return Everything()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LONGEST_LITERAL = 100_000
 
 
-def load_abc(_: "Machine") -> Mapping[str, Any]:
+def load_abc(_: "Machine") -> Mapping[str, object]:
     """Return what `abc` offers."""
     import abc
 
@@ -35,7 +35,7 @@ def load_abc(_: "Machine") -> Mapping[str, Any]:
     return listed(abc, "ABC abstractmethod") | kinds | {"abstractproperty": lambda fget: property(abc.abstractmethod(fget))}
 
 
-def load_ast(_: "Machine") -> Mapping[str, Any]:
+def load_ast(_: "Machine") -> Mapping[str, object]:
     """Return what `ast` offers: values that are written as text; no trees of programs."""
     import ast
 
@@ -48,11 +48,11 @@ def load_ast(_: "Machine") -> Mapping[str, Any]:
     return {"literal_eval": literal_eval}
 
 
-def load_contextlib(machine: "Machine") -> Mapping[str, Any]:
+def load_contextlib(machine: "Machine") -> Mapping[str, object]:
     """Return what `contextlib` offers."""
     def redirected(stream: str) -> Any:
         @contextlib.contextmanager
-        def redirect(new_target: object) -> Iterator[Any]:
+        def redirect(new_target: object) -> Iterator[object]:
             """Let what a block writes to the stream go into an open file."""
             before = getattr(machine, stream)
             setattr(machine, stream, machine.guard.read(new_target, "write"))
@@ -91,7 +91,7 @@ class ContextDecorator:
     __slots__ = ()
     __script_base__ = True
 
-    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, func: Callable[..., object]) -> Callable[..., object]:
         """Return the function within `with self`."""
 
         def inner(*args: object, **kwargs: object) -> Any:
@@ -102,7 +102,7 @@ class ContextDecorator:
         return inner
 
 
-def load_csv(_: "Machine") -> Mapping[str, Any]:
+def load_csv(_: "Machine") -> Mapping[str, object]:
     """Return what `csv` offers: tables in the session's files and in texts."""
     import csv
     import io
@@ -114,7 +114,7 @@ def load_csv(_: "Machine") -> Mapping[str, Any]:
     return listed(csv, "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error")
 
 
-def load_datetime(_: "Machine") -> Mapping[str, Any]:
+def load_datetime(_: "Machine") -> Mapping[str, object]:
     """Return what `datetime` offers."""
     import datetime as dt
 
@@ -128,7 +128,7 @@ def load_datetime(_: "Machine") -> Mapping[str, Any]:
     return listed(dt, "datetime date time timedelta timezone UTC MINYEAR MAXYEAR")
 
 
-def load_difflib(_: "Machine") -> Mapping[str, Any]:
+def load_difflib(_: "Machine") -> Mapping[str, object]:
     """Return what `difflib` offers."""
     import difflib
 
@@ -137,20 +137,20 @@ def load_difflib(_: "Machine") -> Mapping[str, Any]:
     return listed(difflib, "SequenceMatcher get_close_matches unified_diff context_diff ndiff")
 
 
-def load_enum(_: "Machine") -> Mapping[str, Any]:
+def load_enum(_: "Machine") -> Mapping[str, object]:
     """Return what `enum` offers."""
     import enum
 
     return KINDS | listed(enum, "auto unique") | dict.fromkeys(("EnumMeta", "EnumType"), Kind(enum.EnumType))
 
 
-def load_gc(_: "Machine") -> Mapping[str, Any]:
+def load_gc(_: "Machine") -> Mapping[str, object]:
     """Return what `gc` offers: memory is released with its last reference."""
     nothing = dict.fromkeys(("enable", "disable", "freeze", "unfreeze", "set_threshold"), lambda *_: None)
     return nothing | {"collect": lambda generation=2: 0, "isenabled": lambda: True, "get_count": lambda: (0, 0, 0), "garbage": []}
 
 
-def load_inspect(_: "Machine") -> Mapping[str, Any]:
+def load_inspect(_: "Machine") -> Mapping[str, object]:
     """Return what `inspect` offers: questions about functions and classes; no source, no frames."""
     import inspect
 
@@ -165,7 +165,7 @@ def load_inspect(_: "Machine") -> Mapping[str, Any]:
     }
 
 
-def load_io(_: "Machine") -> Mapping[str, Any]:
+def load_io(_: "Machine") -> Mapping[str, object]:
     """Return what `io` offers: files that live in memory."""
     import io
 
@@ -174,12 +174,12 @@ def load_io(_: "Machine") -> Mapping[str, Any]:
     return {**listed(io, "StringIO BytesIO"), **load_codecs(_)}
 
 
-def load_codecs(_: "Machine") -> Mapping[str, Any]:
+def load_codecs(_: "Machine") -> Mapping[str, object]:
     """Return what `codecs` offers: the builtin `open`."""
     return {"open": open}
 
 
-def load_hashlib(_: "Machine") -> Mapping[str, Any]:
+def load_hashlib(_: "Machine") -> Mapping[str, object]:
     """Return what `hashlib` offers."""
     import hashlib
 
@@ -187,12 +187,12 @@ def load_hashlib(_: "Machine") -> Mapping[str, Any]:
     return listed(hashlib, "md5 sha1 sha224 sha256 sha384 sha512")
 
 
-def load_json(_: "Machine") -> Mapping[str, Any]:
+def load_json(_: "Machine") -> Mapping[str, object]:
     """Return what `json` offers: texts, not files of the disk."""
     import json
 
     def dumps(
-        obj: Any, *, skipkeys: bool = False, ensure_ascii: bool = True, allow_nan: bool = True, indent: int | None = None,
+        obj: object, *, skipkeys: bool = False, ensure_ascii: bool = True, allow_nan: bool = True, indent: int | None = None,
         separators: Any = None, default: Any = None, sort_keys: bool = False, cls: object = None,
     ) -> str:
         """Return the value as JSON."""
@@ -205,7 +205,7 @@ def load_json(_: "Machine") -> Mapping[str, Any]:
             separators=separators, default=default, sort_keys=sort_keys,
         )
 
-    def dump(obj: Any, fp: Any, **options: Any) -> None:
+    def dump(obj: object, fp: Any, **options: Any) -> None:
         """Write the value as JSON into an open file."""
         fp.write(dumps(obj, **options))
 
@@ -235,11 +235,11 @@ class JSONEncoder(ScriptBase):
         raise TypeError(f"Object of type {type(o).__name__} is not JSON serializable")
 
 
-def load_operator(machine: "Machine") -> Mapping[str, Any]:
+def load_operator(machine: "Machine") -> Mapping[str, object]:
     """Return what `operator` offers; operators that explode are bounded, attributes are read through the guard."""
     import operator
 
-    def attrgetter(*names: str) -> Callable[[Any], Any]:
+    def attrgetter(*names: str) -> Callable[[object], object]:
         """Return a function that reads the named attributes (with dots: of attributes)."""
 
         def read(owner: object, path: str) -> Any:
@@ -253,7 +253,7 @@ def load_operator(machine: "Machine") -> Mapping[str, Any]:
 
         return get
 
-    def methodcaller(name: str, /, *args: object, **kwargs: object) -> Callable[[Any], Any]:
+    def methodcaller(name: str, /, *args: object, **kwargs: object) -> Callable[[object], object]:
         """Return a function that calls the named method of its argument."""
         return lambda owner: machine.guard.read(owner, name)(*args, **kwargs)
 
@@ -265,7 +265,7 @@ def load_operator(machine: "Machine") -> Mapping[str, Any]:
     return listed(operator, names) | bounded | {"attrgetter": attrgetter, "methodcaller": methodcaller}
 
 
-def load_pprint(machine: "Machine") -> Mapping[str, Any]:
+def load_pprint(machine: "Machine") -> Mapping[str, object]:
     """Return what `pprint` offers."""
     import pprint
 
@@ -314,7 +314,7 @@ class SimpleNamespace(Namespace):
 BAGS.update((Namespace, SimpleNamespace, Signature))
 
 
-def load_timeit(machine: "Machine") -> Mapping[str, Any]:
+def load_timeit(machine: "Machine") -> Mapping[str, object]:
     """Return what `timeit` offers."""
     from time import perf_counter
 
@@ -331,7 +331,7 @@ def load_timeit(machine: "Machine") -> Mapping[str, Any]:
     return {"default_timer": perf_counter, "timeit": timeit}
 
 
-def load_types(machine: "Machine") -> Mapping[str, Any]:
+def load_types(machine: "Machine") -> Mapping[str, object]:
     """Return what `types` offers."""
     import types
 
@@ -342,7 +342,7 @@ def load_types(machine: "Machine") -> Mapping[str, Any]:
     }
 
 
-def load_uuid(_: "Machine") -> Mapping[str, Any]:
+def load_uuid(_: "Machine") -> Mapping[str, object]:
     """Return what `uuid` offers: random names."""
     import uuid
 
@@ -350,7 +350,7 @@ def load_uuid(_: "Machine") -> Mapping[str, Any]:
     return listed(uuid, "uuid4 UUID")
 
 
-def load_weakref(_: "Machine") -> Mapping[str, Any]:
+def load_weakref(_: "Machine") -> Mapping[str, object]:
     """Return what `weakref` offers."""
     import weakref
 
@@ -361,11 +361,11 @@ def load_weakref(_: "Machine") -> Mapping[str, Any]:
     return listed(weakref, "ref WeakSet WeakValueDictionary WeakKeyDictionary")
 
 
-def load_sys(machine: "Machine") -> Mapping[str, Any]:
+def load_sys(machine: "Machine") -> Mapping[str, object]:
     """Return what `sys` offers."""
     import sys
 
-    def exc_info() -> tuple[Any, Any, None]:
+    def exc_info() -> tuple[object, object, None]:
         """Return the class and the exception that is being handled."""
         error = sys.exc_info()[1]
         return None if error is None else machine.guard.kinds.of(error), error, None
@@ -431,7 +431,7 @@ class EmptyInput:
         return False
 
 
-def load_traceback(machine: "Machine") -> Mapping[str, Any]:
+def load_traceback(machine: "Machine") -> Mapping[str, object]:
     """Return what `traceback` offers: an exception's class and sentence; its frames are Python's, not the program's."""
     import sys
 

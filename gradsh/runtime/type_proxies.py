@@ -87,7 +87,7 @@ class KindOf:
     __slots__ = ("_known", "_nodes")
 
     def __init__(self) -> None:
-        self._known: dict[type, Any] = {}
+        self._known: dict[type, object] = {}
         self._nodes: dict[str, NodeKind] = {}
 
     def stand_in(self, kind: type, builtin: object) -> None:

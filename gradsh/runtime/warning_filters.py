@@ -6,7 +6,7 @@ The engine's warnings (PyTorch's) go through the same filters; notes of gradsh's
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.host import RuntimeHost
@@ -75,7 +75,7 @@ class WarningFilters:
         self.filters.insert(len(self.filters) if append else 0, Filter(action, message, category))
 
 
-def load_warnings(machine: RuntimeHost) -> Mapping[str, Any]:
+def load_warnings(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `warnings` offers."""
     filters = machine.warning_filters
     offer(WarningMessage, "message category filename lineno")

@@ -2,7 +2,6 @@
 
 `Session` in session/session.py is the other half, which runs statements; commands see this one as `state.Control`.
 """
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from gradsh.contracts.state import Failed as LastFailure
 from gradsh.diagnosis.classify import kind_of_class
 from gradsh.engine.ambient import Ambient
 from gradsh.engine.graph.node import next_sequence_number
+from gradsh.engine.graph.types import Location
 from gradsh.process.limits import Limits, bound_memory, changed
 from gradsh.process.pace import hushed
 from gradsh.runtime.activation import scopes
@@ -59,7 +59,7 @@ class Controls(ABC):
     typed: bool
     asker: Callable[[str], str | None] | None = None
     """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
-    browser: Callable[[Any, Any], None] | None = None
+    browser: Callable[[object, object], None] | None = None
     """Set by a shell that can draw on its terminal: shows a graph's log until the person leaves it."""
     writer: Callable[[str, int, str], str] | None = None
     """Set from outside: runs a script anew, from a seed, and returns it in a form (see `run_anew`)."""
@@ -106,7 +106,7 @@ class Controls(ABC):
         left, self.left = self.left, None
         return left is not None or outcome.status == 0
 
-    def evaluate(self, text: str, names: Mapping[str, Any], *, muted: bool = False) -> list[Any] | None:
+    def evaluate(self, text: str, names: Mapping[str, object], *, muted: bool = False) -> list[object] | None:
         """Run a text that is typed at a stop, with further names; return the values of its expressions, None where it fails.
 
         It is no part of the history. What the program has bound itself goes before the names.
@@ -192,7 +192,7 @@ class Controls(ABC):
         return needs(self, roots, name, value, checkpointed=checkpointed)
 
     @staticmethod
-    def checkpointing() -> Callable[..., Any]:
+    def checkpointing() -> Callable[..., object]:
         """Return the program's `checkpoint`."""
         from gradsh.api.checkpoint import checkpoint
 
@@ -205,7 +205,7 @@ class Controls(ABC):
 
         return Module
 
-    def look(self) -> AbstractContextManager[Any]:
+    def look(self) -> AbstractContextManager[object]:
         """Let the probes look at the program's tensors within the block."""
         return nullcontext()
 
@@ -325,7 +325,7 @@ class Controls(ABC):
         value = getattr(self.limits, name)
         return "off" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
-    def place_function(self) -> Callable[[], Any]:
+    def place_function(self) -> Callable[[], object]:
         """Return what tells the engine where the script stands and, under `--max-nodes`, counts the nodes meanwhile."""
         where, most = self.machine.where, self.limits.max_nodes
         if most is None:
@@ -347,7 +347,7 @@ class Controls(ABC):
         """Return what knows the place without a call, unless nodes are counted."""
         return self.machine.progress if self.limits.max_nodes is None else None
 
-    def line_of(self, where: Any) -> int | None:
+    def line_of(self, where: Location) -> int | None:
         """Return the first line of the innermost statement at an engine's `where`, or None where there is none."""
         if where is None:
             return None
@@ -374,7 +374,7 @@ class Controls(ABC):
         """Return the lines of the script that define a function or a class; none where it defines no such name."""
         return source_of(self.machine, name)
 
-    def unit_of(self, where: Any) -> int:
+    def unit_of(self, where: Location) -> int:
         """Return the number of the top-level statement from which a place was reached, -1 for none."""
         if where is None:
             return -1
@@ -384,11 +384,11 @@ class Controls(ABC):
             code = site or code
         return int(code.co_filename.removeprefix("<gradsh ").removesuffix(">"))
 
-    def owns(self, where: Any) -> bool:
+    def owns(self, where: Location) -> bool:
         """Whether a place is in a program of this session."""
         return where is not None and self.machine.units.owns(where[1])
 
-    def scopes_of(self, where: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
+    def scopes_of(self, where: Location, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
         """Return the calls and loop passes around a place, outermost first."""
         return () if where is None else scopes(where, known)
 

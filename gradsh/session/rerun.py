@@ -90,7 +90,7 @@ def _assigned(units: list[tuple[Unit, bool]], name: str) -> Constant | None:
     return None
 
 
-def _bindings(statement: Any) -> Iterator[tuple[Any, Any]]:
+def _bindings(statement: Any) -> Iterator[tuple[object, object]]:
     """Yield (target, value) of what an assignment binds; those of `a, b = 1, 2` each."""
     if isinstance(statement, AnnAssign):
         yield statement.target, statement.value

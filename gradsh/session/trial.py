@@ -420,7 +420,7 @@ def _named(session: Any) -> dict[str, tuple[Any, Any]]:
     return found
 
 
-def _value(tensor: Tensor) -> tuple[Any, Any]:
+def _value(tensor: Tensor) -> tuple[object, object]:
     grad = None if tensor.meta is None else tensor.meta.grad
     return tensor.array, None if grad is None else grad.array
 

@@ -157,7 +157,7 @@ class Browser:
             FormattedTextControl(self._pane_text), wrap_lines=False, width=PANE_COLUMNS if self.beside else None,
             height=None if self.beside else PANE_ROWS,
         )
-        split: Any = VSplit if self.beside else HSplit
+        split = VSplit if self.beside else HSplit
         rule = Window(width=1, char="│") if self.beside else Window(height=1, char="─")
         title = Window(FormattedTextControl(self._title), height=1, style="class:title")
         status = Window(FormattedTextControl(self._status), height=1)
@@ -267,7 +267,7 @@ class Browser:
         out: StyleAndTextTuples = []
         for line in range(max(source.first_line, span.line - AROUND), span.line + AROUND + 1):
             if line <= span.line or source.line(line):
-                fragments: Any = coloured(printable(source.line(line)))
+                fragments: object = coloured(printable(source.line(line)))
                 if line == span.line:
                     fragments = underlined(fragments, span.column - 1, span.end_column - 1 if span.end_line == span.line else None)
                 out += [("bold" if line == span.line else "", f"{line:>5} | "), *clipped(fragments, width - 8), ("", "\n")]

@@ -48,7 +48,7 @@ class Host:
             changed(options.limits, "sandbox", "on")
         self.sink = ShellSink(plain, lambda: not plain and bool(self.setting("pager")))
         self.asker: Callable[[str], str | None] | None = None
-        self.browser: Callable[[Any, Any], None] | None = None
+        self.browser: Callable[[object, object], None] | None = None
         self.line = 1
         self.status = ""
         self.interrupted = False

@@ -9,7 +9,7 @@ from pygments.token import Comment, Error, Generic, Keyword, Name, Number, Opera
 from gradsh.commands import USAGE
 from gradsh.language.tokens import pieces
 
-KINDS: dict[str, Any] = {
+KINDS: dict[str, object] = {
     "keyword": Keyword, "name": Name, "number": Number, "operator": Operator, "string": String, "comment": Comment.Single,
     "error": Error,
 }
@@ -24,7 +24,7 @@ class GradLexer(Lexer):
     mimetypes: ClassVar[list[str]] = ["text/x-grad"]
     url = "https://pytorch.org/docs/stable/autograd.html"
 
-    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, object, str]]:
         """Yield (offset, kind, text) for all of the text."""
         if not text.lstrip().startswith("grad> "):
             yield from _code(text, 0)

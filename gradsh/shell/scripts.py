@@ -1,9 +1,9 @@
 """The scripts that a shell begins with: run whole (`gradsh -i FILE`), or statement by statement (`gradsh debug FILE`)."""
-
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NamedTuple
 
 from gradsh.commands import GRAMMARS
@@ -113,10 +113,10 @@ def _header(lines: list[str]) -> int:
 def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
     """Stop within blocks and functions, too, while the statements of a chunk run."""
     machine: Any = host.session.machine
-    last: dict[int, Any] = {}
+    last: dict[int, object] = {}
     """Frame -> the span of its last statement: the parts of one of several lines come again."""
 
-    def on_call(frame: Any, event: str, arg: object) -> Any:
+    def on_call(frame: FrameType, event: str, arg: object) -> Any:
         del event, arg
         unit = machine.units.of(frame.f_code) if _is_own(frame, machine) else None
         if unit is None:
@@ -124,7 +124,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
         last[id(frame)] = unit.stmt.span if _is_top(frame) else None  # it has stopped before that of the top level
         return on_line
 
-    def on_line(frame: Any, event: str, arg: object) -> Any:
+    def on_line(frame: FrameType, event: str, arg: object) -> Any:
         del arg
         code, line = frame.f_code, frame.f_lineno
         leaving = not _is_top(frame) and line == code.co_firstlineno  # what tells of calls is noted there
@@ -146,7 +146,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
         sys.settrace(before)
 
 
-def _stop_at(program: dict[str, Any], stepper: "_Statements", stop: ScriptStop) -> None:
+def _stop_at(program: dict[str, object], stepper: "_Statements", stop: ScriptStop) -> None:
     """Stop before a statement, unfollowed meanwhile. Raises KeyboardInterrupt where the script is left."""
     trace = sys.gettrace()
     sys.settrace(None)
@@ -160,7 +160,7 @@ def _stop_at(program: dict[str, Any], stepper: "_Statements", stop: ScriptStop) 
 
 
 @contextmanager
-def _reading(program: dict[str, Any], local: Mapping[str, object]) -> Iterator[None]:
+def _reading(program: dict[str, object], local: Mapping[str, object]) -> Iterator[None]:
     """Let the variables of a function be read as the program's own are."""
     hidden = {name: program[name] for name in local if name in program}
     program.update(local)
@@ -172,16 +172,16 @@ def _reading(program: dict[str, Any], local: Mapping[str, object]) -> Iterator[N
         program.update(hidden)
 
 
-def _is_top(frame: Any) -> bool:
-    return frame.f_code.co_name == "<module>"  # type: ignore[no-any-return]
+def _is_top(frame: FrameType) -> bool:
+    return frame.f_code.co_name == "<module>"
 
 
-def _is_own(frame: Any, machine: Any) -> bool:
+def _is_own(frame: FrameType, machine: Any) -> bool:
     """Whether a frame runs the top level of a script or one of its functions, other than a comprehension or a lambda."""
     return frame.f_builtins is machine.builtins and (_is_top(frame) or frame.f_code.co_name[0] != "<")
 
 
-def _depth(frame: Any, machine: object) -> int:
+def _depth(frame: FrameType | None, machine: object) -> int:
     """Return in how many calls of the script's functions a frame stands."""
     depth = -1
     while frame is not None:
@@ -190,7 +190,7 @@ def _depth(frame: Any, machine: object) -> int:
     return depth
 
 
-def _local(frame: Any) -> dict[str, Any]:
+def _local(frame: FrameType) -> dict[str, object]:
     """Return the variables of a function's frame; those of the top level are the program's."""
     return {} if _is_top(frame) else {name: value for name, value in frame.f_locals.items() if name.isidentifier()}
 

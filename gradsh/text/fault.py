@@ -4,7 +4,6 @@ A script that writes `except RuntimeError as e: print(e)` must see PyTorch's cla
 exception is exactly the built-in one. What gradsh knows beyond the text travels in the attribute `fault`.
 """
 
-from typing import Any
 
 
 class Fault:
@@ -12,7 +11,7 @@ class Fault:
 
     __slots__ = ("fields", "kind")
 
-    def __init__(self, kind: str, fields: dict[str, Any]) -> None:
+    def __init__(self, kind: str, fields: dict[str, object]) -> None:
         self.kind = kind
         self.fields = fields
 

@@ -80,7 +80,7 @@ class _Independent(Constraint):
         self._axes = axes
         self.event_dim = base.event_dim + axes
 
-    def _together(self, value: Tensor) -> Any:
+    def _together(self, value: Tensor) -> Tensor:
         found = self._base.check(value)
         if found.dim() < self._axes:
             message = f"Expected value.dim() >= {self.event_dim} but got {value.dim()}"
@@ -97,7 +97,7 @@ def independent(base_constraint: Constraint, reinterpreted_batch_ndims: int) -> 
     return _Independent(base_constraint, reinterpreted_batch_ndims)
 
 
-def _sums_to_one(value: Any) -> Any:
+def _sums_to_one(value: Tensor) -> Tensor:
     return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
@@ -114,11 +114,11 @@ unit_interval = interval(0.0, 1.0)
 real_vector = independent(real, 1)
 
 
-def _is_factor(value: Any) -> Any:
+def _is_factor(value: Any) -> Tensor:
     return (value.tril() == value).flatten(-2).all(-1) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-def _is_positive_definite(value: Tensor) -> Any:
+def _is_positive_definite(value: Tensor) -> Tensor:
     symmetric = value.isclose(value.mT, atol=1e-6).all(-2).all(-1)
     return symmetric & (find("linalg_eigvalsh")(value) > 0).all(-1) if symmetric.all() else symmetric
 

@@ -1,11 +1,12 @@
 """Distributions of real numbers: normal, uniform, exponential; and any of them with axes taken together."""
-
 import math
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions import constraints
+from gradsh.api.distributions.constraints import Constraint
 from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all, shape_of, sum_rightmost
 from gradsh.api.modes import no_grad
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
@@ -28,34 +29,34 @@ class Normal(Distribution):
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.stddev.pow(2))
 
-    def sample(self, sample_shape: object = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample, without a gradient."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return find("normal")(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return `loc + eps * scale` for standard normal `eps`."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).normal_()
         return self.loc + eps * self.scale
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         self._checked(value)
         variance = self.scale**2
         log_scale = self.scale.log()
         return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
 
-    def cdf(self, value: object) -> Any:
+    def cdf(self, value: object) -> Tensor:
         """Return the cumulative probability up to `value`."""
         distance = (self._checked(value) - self.loc) * self.scale.reciprocal()
         return 0.5 * (1 + (distance / math.sqrt(2)).erf())
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         """Return the value up to which the cumulative probability is `value`."""
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
@@ -71,7 +72,7 @@ class Uniform(Distribution):
         super().__init__(shape_of(self.low, low, high), validate_args=validate_args)
 
     @property
-    def arg_constraints(self) -> Any:
+    def arg_constraints(self) -> dict[str, Constraint]:
         """The parameters' constraints by name: each bounds the other."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
@@ -81,28 +82,28 @@ class Uniform(Distribution):
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the bounds."""
         share = find("rand")(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + share * (self.high - self.low)
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`: -inf at the upper bound."""
         self._checked(value)
         above = self.low.le(value).type_as(self.low)
         below = self.high.gt(value).type_as(self.low)
         return above.mul(below).log() - (self.high - self.low).log()
 
-    def cdf(self, value: object) -> Any:
+    def cdf(self, value: object) -> Tensor:
         """Return the cumulative probability up to `value`."""
         share = (self._checked(value) - self.low) / (self.high - self.low)
         return share.clamp(min=0, max=1)
 
-    def icdf(self, value: object) -> Any:
+    def icdf(self, value: object) -> Tensor:
         """Return the value up to which the cumulative probability is `value`."""
         return value * (self.high - self.low) + self.low
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return (self.high - self.low).log()
 
@@ -124,24 +125,24 @@ class Exponential(Distribution):
     mode = property(lambda self: find("zeros_like")(self.rate))
     variance = property(lambda self: self.rate.pow(-2))
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the rate."""
         return find("empty")(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         self._checked(value)
         return self.rate.log() - self.rate * value
 
-    def cdf(self, value: object) -> Any:
+    def cdf(self, value: object) -> Tensor:
         """Return the cumulative probability up to `value`."""
         return 1 - (-self.rate * self._checked(value)).exp()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         """Return the value up to which the cumulative probability is `value`."""
         return -(-value).log1p() / self.rate
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return 1.0 - self.rate.log()
 
@@ -164,24 +165,24 @@ class Independent(Distribution):
         kept = len(batch) - reinterpreted_batch_ndims
         super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made.base_dist = self.base_dist.expand((*made.batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims]))
         return made
 
     @property
-    def has_rsample(self) -> Any:  # type: ignore[override]
+    def has_rsample(self) -> bool:  # type: ignore[override]
         """Whether gradients reach the parameters through samples."""
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self) -> Any:  # type: ignore[override]
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
         """Whether all values can be listed."""
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @property
-    def support(self) -> Any:
+    def support(self) -> Constraint:
         """The constraint on values."""
         base = self.base_dist.support
         axes = self.reinterpreted_batch_ndims
@@ -191,23 +192,23 @@ class Independent(Distribution):
     mode = property(lambda self: self.base_dist.mode)
     variance = property(lambda self: self.base_dist.variance)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample, without a gradient."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
         return self.base_dist.rsample(sample_shape)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`, summed over the event."""
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy, summed over the event."""
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all values, along a new first axis."""
         if self.reinterpreted_batch_ndims > 0:
             message = "Enumeration over cartesian product is not implemented"

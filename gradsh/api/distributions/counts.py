@@ -1,8 +1,8 @@
 """Distributions of counts: of trials before the first success, of successes, of classes."""
-
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions import constraints
+from gradsh.api.distributions.constraints import Constraint
 from gradsh.api.distributions.discrete import Categorical, _Discrete, _given
 from gradsh.api.distributions.distribution import (
     Computed,
@@ -14,6 +14,7 @@ from gradsh.api.distributions.distribution import (
 )
 from gradsh.api.modes import no_grad
 from gradsh.api.settings import finfo
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
@@ -39,7 +40,7 @@ class Geometric(_Discrete):
             )
             raise fail("value", message, ValueError)
 
-    def expand(self, batch_shape: object) -> Any:
+    def expand(self, batch_shape: object) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, batch_shape)
 
@@ -49,21 +50,21 @@ class Geometric(_Discrete):
     mode = property(lambda self: find("zeros_like")(self.probs))
     variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
-    def sample(self, sample_shape: object = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random counts."""
         with no_grad():
             low = finfo(self.probs.dtype).tiny
             share = find("empty")(self._extended_shape(sample_shape), dtype=self.probs.dtype).uniform_(low, 1)
             return (share.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the probability of the counts in `value`."""
         value, probs = broadcast_all(self._checked(value), self.probs)
         probs = probs.clone()
         probs[(probs == 1) & (value == 0)] = 0
         return value * (-probs).log1p() + self.probs.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return find("binary_cross_entropy_with_logits")(self.logits, self.probs, reduction="none") / self.probs
 
@@ -82,7 +83,7 @@ class Binomial(_Discrete):
         setattr(self, given, self._param)
         super().__init__(shape_of(self._param, total_count, probs if given == "probs" else logits), validate_args=validate_args)
 
-    def expand(self, batch_shape: object) -> Any:
+    def expand(self, batch_shape: object) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._resized(batch_shape, batch_shape)
         made.total_count = self.total_count.expand(batch_shape)
@@ -95,13 +96,13 @@ class Binomial(_Discrete):
     mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: object = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random counts."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return find("binomial")(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the log of the probability of the counts in `value`."""
         self._checked(value)
         ways = [(count + 1).lgamma() for count in (self.total_count, value, self.total_count - value)]
@@ -109,14 +110,14 @@ class Binomial(_Discrete):
         rest = self.total_count * positive + self.total_count * (-self.logits.abs()).exp().log1p() - ways[0]
         return value * self.logits - ways[1] - ways[2] - rest
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all counts, along a new first axis."""
         largest = int(self.total_count.max())
         if not self.total_count.min() == largest:
             raise _inhomogeneous("enumerate_support")
         return self._listed(find("arange")(1 + largest, dtype=self._param.dtype), expand)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy, over all counts."""
         if not self.total_count.min() == self.total_count.max():
             raise _inhomogeneous("entropy")
@@ -140,7 +141,7 @@ class Multinomial(Distribution):
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made._categorical = self._categorical.expand(batch_shape)
@@ -152,9 +153,9 @@ class Multinomial(Distribution):
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     @property
-    def support(self) -> Any:
+    def support(self) -> Constraint:
         """The constraint on values: counts that sum to the number of draws."""
-        def holds(x: Any) -> Any:
+        def holds(x: Tensor) -> Any:
             return (x >= 0).all(dim=-1) & (x.sum(dim=-1) <= self.total_count)
 
         found = constraints.Constraint("Multinomial", holds)
@@ -162,14 +163,14 @@ class Multinomial(Distribution):
         found.event_dim = 1
         return found
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return random counts."""
         with no_grad():
             classes = self._categorical.sample((self.total_count, *Size(sample_shape))).movedim(0, -1)
             counts = find("zeros")(self._extended_shape(sample_shape), dtype=classes.dtype)
             return counts.scatter_add_(-1, classes, find("ones_like")(classes)).type_as(self.probs)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the log of the probability of the counts in `value`."""
         logits, value = broadcast_all(self.logits, self._checked(value))
         logits = logits.clone()
@@ -178,7 +179,7 @@ class Multinomial(Distribution):
         logits[(value == 0) & (logits == -float("inf"))] = 0
         return ways - orders + (logits * value).sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy: that of the draws, less what their order tells."""
         count = find("tensor")(self.total_count)
         binomial = Binomial(total_count=self.total_count, probs=self.probs)

@@ -1,7 +1,6 @@
 """Distributions of whole numbers: categorical and Bernoulli, given by probabilities or by logits."""
-
 import math
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.distribution import (
@@ -14,6 +13,7 @@ from gradsh.api.distributions.distribution import (
 )
 from gradsh.api.modes import no_grad
 from gradsh.api.settings import finfo
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values import dtype as dtypes
 from gradsh.engine.values.size import Size
@@ -37,14 +37,14 @@ class _Discrete(Distribution):
     has_enumerate_support = True
     param_shape = property(lambda self: self._param.size())
 
-    def _resized(self, batch_shape: Any, shape: Any) -> Any:
+    def _resized(self, batch_shape: Any, shape: Any) -> Self:
         """Return this distribution expanded; its parameter is the expanded one, too."""
         held = [name for name in ("probs", "logits") if name in self.__dict__]
         made = self._expanded(Size(batch_shape), {name: Size(shape) for name in held})
         made._param = made.__dict__[held[-1]]
         return made
 
-    def _listed(self, values: Any, expand: bool) -> Any:
+    def _listed(self, values: Any, expand: bool) -> Tensor:
         found = values.view((-1, *(1 for _ in self._batch_shape)))
         return found.expand((-1, *self._batch_shape)) if expand else found
 
@@ -67,7 +67,7 @@ class Categorical(_Discrete):
         self._num_events = self._param.size()[-1]
         super().__init__(self._param.size()[:-1], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, (*Size(batch_shape), self._num_events))
 
@@ -78,24 +78,24 @@ class Categorical(_Discrete):
     variance = mean
     mode = property(lambda self: self.probs.argmax(dim=-1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return random classes."""
         rows = self.probs.reshape(-1, self._num_events)
         found = find("multinomial")(rows, math.prod(sample_shape), True)
         return found.T.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the probability of the classes in `value`."""
         index = self._checked(value).long().unsqueeze(-1)
         index, logits = find("broadcast_tensors")(index, self.logits)
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all classes, along a new first axis."""
         return self._listed(find("arange")(self._num_events, dtype=dtypes.int64), expand)
 
@@ -112,54 +112,54 @@ class OneHotCategorical(Distribution):
         shape = self._categorical.param_shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made._categorical = self._categorical.expand(batch_shape)
         return made
 
-    def _one_hot(self, index: object) -> Any:
+    def _one_hot(self, index: object) -> Tensor:
         return find("one_hot")(index, self._categorical._num_events).to(self._categorical._param)
 
     @property
-    def probs(self) -> Any:
+    def probs(self) -> Tensor:
         """The probabilities."""
         return self._categorical.probs
 
     @property
-    def logits(self) -> Any:
+    def logits(self) -> Tensor:
         """The log of the probabilities."""
         return self._categorical.logits
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean: the probabilities."""
         return self._categorical.probs
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable vector."""
         return self._one_hot(self.probs.argmax(dim=-1))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: object = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random vectors."""
         with no_grad():
             return self._one_hot(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the probability of the vectors in `value`."""
         return self._categorical.log_prob(self._checked(value).max(-1)[1])
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return self._categorical.entropy()
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all vectors, along a new first axis."""
         return self._one_hot(self._categorical.enumerate_support(expand))
 
@@ -179,7 +179,7 @@ class Bernoulli(_Discrete):
             self._param = self.logits
         super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
 
-    def expand(self, batch_shape: object) -> Any:
+    def expand(self, batch_shape: object) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, batch_shape)
 
@@ -188,7 +188,7 @@ class Bernoulli(_Discrete):
     mean = property(lambda self: self.probs)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The more probable value; NaN when both are equally probable."""
         mode = (self.probs >= 0.5).to(self.probs)
         mode[self.probs == 0.5] = math.nan
@@ -196,22 +196,22 @@ class Bernoulli(_Discrete):
 
     variance = property(lambda self: self.probs * (1 - self.probs))
 
-    def sample(self, sample_shape: object = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random zeros and ones."""
         with no_grad():
             return find("bernoulli")(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the probability of `value`."""
         self._checked(value)
         logits, value = broadcast_all(self.logits, value)
         return -find("binary_cross_entropy_with_logits")(logits, value, reduction="none")
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return find("binary_cross_entropy_with_logits")(self.logits, self.probs, reduction="none")
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return 0 and 1, along a new first axis."""
         return self._listed(find("arange")(2, dtype=self._param.dtype), expand)
 
@@ -228,23 +228,23 @@ class Poisson(Distribution):
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.rate
 
     variance = mean
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable count."""
         return self.rate.floor()
 
-    def sample(self, sample_shape: object = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random counts."""
         with no_grad():
             return find("poisson")(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the log of the probability of the counts in `value`."""
         rate, value = broadcast_all(self.rate, self._checked(value))
         return value.xlogy(rate) - rate - (value + 1).lgamma()

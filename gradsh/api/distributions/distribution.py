@@ -1,7 +1,7 @@
 """What distributions have in common: shapes, validation, expansion, parameters computed on first use."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions.constraints import Constraint
 from gradsh.api.modes import enable_grad, no_grad
@@ -45,7 +45,7 @@ class Constraints:
         return dict(self._constraints)
 
 
-def broadcast_all(*values: object) -> Any:
+def broadcast_all(*values: object) -> tuple[Any, ...]:
     """Return the parameters as tensors of one shape; numbers take the dtype of the first tensor."""
     if not all(isinstance(one, (Tensor, *NUMBERS)) for one in values):
         message = (
@@ -62,14 +62,14 @@ def shape_of(first: Any, *parameters: object) -> Size:
     return Size() if all(isinstance(one, NUMBERS) for one in parameters) else first.size()
 
 
-def to_logits(probs: Tensor, binary: bool = False) -> Any:
+def to_logits(probs: Tensor, binary: bool = False) -> Tensor:
     """Return the logits of probabilities, which are kept away from 0 and 1."""
     eps = finfo(probs.dtype).eps
     kept = probs.clamp(min=eps, max=1 - eps)
     return kept.log() - (-kept).log1p() if binary else kept.log()
 
 
-def sum_rightmost(value: Tensor, axes: int) -> Any:
+def sum_rightmost(value: Tensor, axes: int) -> Tensor:
     """Sum over the last `axes` axes at once."""
     return value if axes == 0 else value.reshape((*value.shape[:-axes], -1)).sum(-1)
 
@@ -150,13 +150,13 @@ class Distribution(ScriptBase):
                 message = f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {whole}."
                 raise fail("shape", message, ValueError)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         if not self._parameters:
             raise abstract()
         return self._expanded(Size(batch_shape), {name: Size(batch_shape) for name in self._parameters})
 
-    def _expanded(self, batch_shape: Size, shapes: dict[str, Size]) -> Any:
+    def _expanded(self, batch_shape: Size, shapes: dict[str, Size]) -> Self:
         made = object.__new__(type(self))
         for name, value in self.__dict__.items():
             made.__dict__[name] = value.expand(shapes[name]) if name in shapes else value
@@ -164,79 +164,79 @@ class Distribution(ScriptBase):
         return made
 
     @property
-    def batch_shape(self) -> Any:
+    def batch_shape(self) -> Size:
         """The shape of the parameters."""
         return self._batch_shape
 
     @property
-    def event_shape(self) -> Any:
+    def event_shape(self) -> Size:
         """The shape of one sample."""
         return self._event_shape
 
     @property
-    def arg_constraints(self) -> Any:
+    def arg_constraints(self) -> dict[str, Constraint]:
         """The parameters' constraints by name."""
         raise abstract()
 
     @property
-    def support(self) -> Any:
+    def support(self) -> Constraint:
         """The constraint on values."""
         raise abstract()
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         raise abstract()
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         raise fail("type", f"{type(self)} does not implement mode", NotImplementedError)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         raise abstract()
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> Tensor:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: object = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample, without a gradient."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
         raise abstract()
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density (or probability) at `value`."""
         raise abstract()
 
-    def cdf(self, value: object) -> Any:
+    def cdf(self, value: object) -> Tensor:
         """Return the cumulative probability up to `value`."""
         raise abstract()
 
-    def icdf(self, value: object) -> Any:
+    def icdf(self, value: object) -> Tensor:
         """Return the value up to which the cumulative probability is `value`."""
         raise abstract()
 
-    def enumerate_support(self, expand: bool = True) -> Any:
+    def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all values, along a new first axis."""
         raise abstract()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         raise abstract()
 
-    def perplexity(self) -> Any:
+    def perplexity(self) -> Tensor:
         """Return the exponential of the entropy."""
         return self.entropy().exp()
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Any:
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _checked(self, value: object) -> Any:

@@ -1,7 +1,7 @@
 """Distributions made of gamma numbers: Gamma, Dirichlet, Beta, Chi2, Student's t."""
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class _Dirichlet(Function):
     """Dirichlet numbers, which move with their concentrations."""
 
     @staticmethod
-    def forward(ctx: Any, concentration: Any) -> Any:
+    def forward(ctx: Any, concentration: Tensor) -> Tensor:
         """Draw."""
         array = concentration.detach().array
         found = np.maximum(current().generator.gamma(array), np.finfo(np.float64).tiny)
@@ -30,7 +30,7 @@ class _Dirichlet(Function):
         return drawn
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
         """Return the gradient of the concentrations: what each number gains the others lose."""
         x, concentration = ctx.saved_tensors
         total = concentration.sum(-1, True).expand_as(concentration)
@@ -50,39 +50,39 @@ class Gamma(Distribution):
         super().__init__(shape_of(self.concentration, concentration, rate), validate_args=validate_args)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.concentration / self.rate
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable value."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         found = find("_standard_gamma")(self.concentration.expand(shape)) / self.rate.expand(shape)
         found.detach().clamp_(min=finfo(found.dtype).tiny)
         return found
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         self._checked(value)
         power = find("xlogy")(self.concentration - 1, value)
         return find("xlogy")(self.concentration, self.rate) + power - self.rate * value - self.concentration.lgamma()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         shape = self.concentration
         return shape - self.rate.log() + shape.lgamma() + (1.0 - shape) * shape.digamma()
 
-    def cdf(self, value: object) -> Any:
+    def cdf(self, value: object) -> Tensor:
         """Return the cumulative probability up to `value`."""
         return find("igamma")(self.concentration, self.rate * self._checked(value))
 
@@ -100,18 +100,18 @@ class Dirichlet(Distribution):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         shape = Size(batch_shape)
         return self._expanded(shape, {"concentration": shape + self.event_shape})
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> Tensor:
         """The most probable values: where all concentrations are below 1, a corner."""
         above = (self.concentration - 1).clamp(min=0.0)
         found = above / above.sum(-1, True)
@@ -120,22 +120,22 @@ class Dirichlet(Distribution):
         return found
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the concentrations."""
         return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the log of the density at `value`."""
         self._checked(value)
         powers = find("xlogy")(self.concentration - 1.0, value).sum(-1)
         return powers + self.concentration.sum(-1).lgamma() - self.concentration.lgamma().sum(-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         count, total = self.concentration.size(-1), self.concentration.sum(-1)
         rest = ((self.concentration - 1.0) * self.concentration.digamma()).sum(-1)
@@ -154,45 +154,45 @@ class Beta(Distribution):
         self._dirichlet = Dirichlet(find("stack")(list(both), -1))
         super().__init__(shape_of(both[0], concentration1, concentration0), validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made._dirichlet = self._dirichlet.expand(batch_shape)
         return made
 
     @property
-    def concentration1(self) -> Any:
+    def concentration1(self) -> Tensor:
         """The weight of 1."""
         return self._dirichlet.concentration[..., 0]
 
     @property
-    def concentration0(self) -> Any:
+    def concentration0(self) -> Tensor:
         """The weight of 0."""
         return self._dirichlet.concentration[..., 1]
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     mode = property(lambda self: self._dirichlet.mode[..., 0])
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the concentrations."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the log of the density at `value`."""
         self._checked(value)
         return self._dirichlet.log_prob(find("stack")([value, 1.0 - value], -1))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return self._dirichlet.entropy()
 
@@ -202,7 +202,7 @@ class Chi2(Gamma):
 
     arg_constraints = Constraints(df=constraints.positive)
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
     df = property(lambda self: self.concentration * 2)
@@ -222,7 +222,7 @@ class StudentT(Distribution):
 
     mode = property(lambda self: self.loc)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         shape = Size(batch_shape)
         made = self._expanded(shape, dict.fromkeys(("df", "loc", "scale"), shape))
@@ -230,14 +230,14 @@ class StudentT(Distribution):
         return made
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor:
         """The mean; NaN where there is none."""
         found = self.loc.clone()
         found[self.df <= 1] = math.nan
         return found
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance; NaN where there is none."""
         df, found = self.df, self.df.clone()
         found[df > 2] = self.scale[df > 2].pow(2) * df[df > 2] / (df[df > 2] - 2)
@@ -245,20 +245,20 @@ class StudentT(Distribution):
         found[df <= 1] = math.nan
         return found
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
         normal = find("empty")(self._extended_shape(sample_shape), dtype=self.df.dtype).normal_()
         drawn = normal * find("rsqrt")(self._chi2.rsample(sample_shape) / self.df)
         return self.loc + self.scale * drawn
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         y = (self._checked(value) - self.loc) / self.scale
         half = 0.5 * self.df
         whole = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + half.lgamma() - (0.5 * (self.df + 1.0)).lgamma()
         return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - whole
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         df = self.df
         beta = (0.5 * df).lgamma() + math.lgamma(0.5) - (0.5 * (df + 1)).lgamma()

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from gradsh.api.distributions.continuous import Exponential, Independent, Normal, Uniform
 from gradsh.api.distributions.counts import Binomial, Geometric
@@ -12,24 +11,25 @@ from gradsh.api.distributions.gamma import Beta, Dirichlet, Gamma
 from gradsh.api.distributions.multivariate import MultivariateNormal, divergence
 from gradsh.api.distributions.tails import Cauchy, Gumbel
 from gradsh.api.distributions.transformed import Laplace, LogNormal
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 
-def _normal(p: Any, q: Any) -> Any:
+def _normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
     distance = ((p.loc - q.loc) / q.scale).pow(2)
     return 0.5 * (ratio + distance - 1 - ratio.log())
 
 
-def _categorical(p: Any, q: Any) -> Any:
+def _categorical(p: Categorical, q: Categorical) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     terms[(q.probs == 0).expand_as(terms)] = math.inf
     terms[(p.probs == 0).expand_as(terms)] = 0
     return terms.sum(-1)
 
 
-def _bernoulli(p: Any, q: Any) -> Any:
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     softplus = find("softplus")
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     ones[q.probs == 0] = math.inf
@@ -40,18 +40,18 @@ def _bernoulli(p: Any, q: Any) -> Any:
     return ones + zeros
 
 
-def _uniform(p: Any, q: Any) -> Any:
+def _uniform(p: Uniform, q: Uniform) -> Tensor:
     found = ((q.high - q.low) / (p.high - p.low)).log()
     found[(q.low > p.low) | (q.high < p.high)] = math.inf
     return found
 
 
-def _exponential(p: Any, q: Any) -> Any:
+def _exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
     return -ratio.log() + ratio - 1
 
 
-def _beta(p: Any, q: Any) -> Any:
+def _beta(p: Beta, q: Beta) -> Tensor:
     whole_p, whole_q = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
     over = q.concentration1.lgamma() + q.concentration0.lgamma() + whole_p.lgamma()
     under = p.concentration1.lgamma() + p.concentration0.lgamma() + whole_q.lgamma()
@@ -60,14 +60,14 @@ def _beta(p: Any, q: Any) -> Any:
     return over - under + first + second + (whole_q - whole_p) * whole_p.digamma()
 
 
-def _gamma(p: Any, q: Any) -> Any:
+def _gamma(p: Gamma, q: Gamma) -> Tensor:
     rates = q.concentration * (p.rate / q.rate).log()
     levels = q.concentration.lgamma() - p.concentration.lgamma()
     shapes = (p.concentration - q.concentration) * p.concentration.digamma()
     return rates + levels + shapes + (q.rate - p.rate) * (p.concentration / p.rate)
 
 
-def _dirichlet(p: Any, q: Any) -> Any:
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     whole_p, whole_q = p.concentration.sum(-1), q.concentration.sum(-1)
     levels = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
     shapes = p.concentration - q.concentration
@@ -75,18 +75,18 @@ def _dirichlet(p: Any, q: Any) -> Any:
     return whole_p.lgamma() - whole_q.lgamma() - levels + (shapes * slopes).sum(-1)
 
 
-def _laplace(p: Any, q: Any) -> Any:
+def _laplace(p: Laplace, q: Laplace) -> Tensor:
     ratio = p.scale / q.scale
     distance = (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
 
-def _cauchy(p: Any, q: Any) -> Any:
+def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     both = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
     return both.log() - (4 * p.scale * q.scale).log()
 
 
-def _gumbel(p: Any, q: Any) -> Any:
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, there, here = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
     tail = (there + (1 + ratio).lgamma() - here).exp()
     return -ratio.log() - there + here + ratio * _EULER + tail - (1 + _EULER)
@@ -96,15 +96,15 @@ _EULER = 0.57721566490153286060
 """Euler's constant."""
 
 
-def _poisson(p: Any, q: Any) -> Any:
+def _poisson(p: Poisson, q: Poisson) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
-def _geometric(p: Any, q: Any) -> Any:
+def _geometric(p: Geometric, q: Geometric) -> Tensor:
     return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
-def _binomial(p: Any, q: Any) -> Any:
+def _binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
         message = "KL between Binomials where q.total_count > p.total_count is not implemented"
         raise fail("value", message, NotImplementedError)
@@ -113,24 +113,24 @@ def _binomial(p: Any, q: Any) -> Any:
     return found
 
 
-def _log_normal(p: Any, q: Any) -> Any:
+def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
     return _normal(p.base_dist, q.base_dist)
 
 
-def _independent(p: Any, q: Any) -> Any:
+def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise abstract()
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
-_FORMULAS: dict[type, Callable[[Any, Any], Any]] = {
+_FORMULAS: dict[type, Callable[..., Tensor]] = {
     Normal: _normal, Categorical: _categorical, Bernoulli: _bernoulli, Uniform: _uniform, Exponential: _exponential,
     Independent: _independent, MultivariateNormal: divergence, Beta: _beta, Gamma: _gamma, Dirichlet: _dirichlet, Laplace: _laplace,
     Cauchy: _cauchy, Gumbel: _gumbel, Poisson: _poisson, Geometric: _geometric, Binomial: _binomial, LogNormal: _log_normal,
 }
 
 
-def kl_divergence(p: object, q: object) -> Any:
+def kl_divergence(p: object, q: object) -> Tensor:
     """Return the divergence KL(p || q) of each distribution of the batch."""
     for kind, formula in _FORMULAS.items():
         if isinstance(p, kind) and isinstance(q, kind):

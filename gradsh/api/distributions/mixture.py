@@ -1,6 +1,6 @@
 """A mixture of distributions of one family, chosen by a categorical distribution."""
 
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions.discrete import Categorical
 from gradsh.api.distributions.distribution import Constraints, Distribution
@@ -40,13 +40,13 @@ class MixtureSameFamily(Distribution):
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
     @property
-    def has_rsample(self) -> Any:  # type: ignore[override]
+    def has_rsample(self) -> bool:  # type: ignore[override]
         """False: a choice has no gradient."""
         return False
 
     support = property(lambda self: self.component_distribution.support)
 
-    def _weighted(self, values: Tensor) -> Any:
+    def _weighted(self, values: Tensor) -> Tensor:
         """Sum values of the components (an axis left of the event) by the components' probabilities."""
         probs = self.mixture_distribution.probs
         missing = len(self._batch_shape) - (probs.dim() - 1) if probs.dim() != 2 else 0
@@ -54,29 +54,29 @@ class MixtureSameFamily(Distribution):
         weights = probs.reshape((*probs.shape[:-1], *(1,) * missing, probs.shape[-1], *event))
         return (weights * values).sum(-1 - len(event))
 
-    def _beside(self, value: Any) -> Any:
+    def _beside(self, value: Any) -> Tensor:
         """Return a value with an axis for the components."""
         return value.unsqueeze(-1 - len(self._event_shape))
 
     mean = property(lambda self: self._weighted(self.component_distribution.mean))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance: that of the components, and that of their means."""
         component = self.component_distribution
         within = self._weighted(component.variance)
         return within + self._weighted((component.mean - self._beside(self.mean)).pow(2.0))
 
-    def cdf(self, x: object) -> Any:
+    def cdf(self, x: object) -> Tensor:
         """Return the cumulative probability up to `x`."""
         return (self.component_distribution.cdf(self._beside(x)) * self.mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, x: object) -> Any:
+    def log_prob(self, x: object) -> Tensor:
         """Return the log of the density at `x`."""
         each = self.component_distribution.log_prob(self._beside(self._checked(x)))
         return (each + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return a sample, without a gradient: all components are drawn, and one is taken."""
         with no_grad():
             chosen = self.mixture_distribution.sample(sample_shape)
@@ -86,7 +86,7 @@ class MixtureSameFamily(Distribution):
             index = index.repeat((*(1,) * len(chosen.shape), 1, *self._event_shape))
             return drawn.gather(axis, index).squeeze(axis)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made.mixture_distribution = self.mixture_distribution.expand(made.batch_shape)

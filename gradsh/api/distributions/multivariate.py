@@ -1,7 +1,7 @@
 """The normal distribution of vectors, given by its covariance, its precision or a factor of the covariance."""
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.distribution import Computed, Constraints, Distribution
@@ -13,7 +13,7 @@ from gradsh.text.fault import fail
 _MATRICES = ("covariance_matrix", "scale_tril", "precision_matrix")
 
 
-def _factor_of_inverse(precision: Any) -> Any:
+def _factor_of_inverse(precision: Any) -> Tensor:
     """Return the lower factor of a precision matrix's inverse, from the factor of the matrix turned upside down."""
     turned = find("linalg_cholesky")(precision.flip((-2, -1)))
     inverse = turned.flip((-2, -1)).transpose(-2, -1)
@@ -21,7 +21,7 @@ def _factor_of_inverse(precision: Any) -> Any:
     return find("linalg_solve_triangular")(inverse, identity, upper=False)
 
 
-def distance(factor: Tensor, vector: Tensor) -> Any:
+def distance(factor: Tensor, vector: Tensor) -> Tensor:
     """Return the squared length of `vector` where `factor` (lower triangular) is the unit."""
     return find("linalg_solve_triangular")(factor, vector.unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
 
@@ -63,7 +63,7 @@ class MultivariateNormal(Distribution):
         else:
             self._factor = _factor_of_inverse(matrix)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         batch, event = Size(batch_shape), self._event_shape
         return self._expanded(batch, {"loc": Size((*batch, *event))} | dict.fromkeys(_MATRICES, Size((*batch, *event, *event))))
@@ -71,12 +71,12 @@ class MultivariateNormal(Distribution):
     scale_tril = Computed(lambda self: self._factor.expand(self._batch_shape + self._event_shape + self._event_shape))
 
     @Computed
-    def covariance_matrix(self) -> Any:
+    def covariance_matrix(self) -> Tensor:
         """The covariance."""
         return (self._factor @ self._factor.mT).expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @Computed
-    def precision_matrix(self) -> Any:
+    def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         return find("cholesky_inverse")(self._factor).expand(self._batch_shape + self._event_shape + self._event_shape)
 
@@ -84,26 +84,26 @@ class MultivariateNormal(Distribution):
     mode = mean
     variance = property(lambda self: self._factor.pow(2).sum(-1).expand(self._batch_shape + self._event_shape))
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return `loc` plus the factor times standard normal numbers."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).normal_()
         return self.loc + (self._factor @ eps.unsqueeze(-1)).squeeze(-1)
 
-    def _half_log_det(self) -> Any:
+    def _half_log_det(self) -> Tensor:
         return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         squared = distance(self._factor, self._checked(value) - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squared) - self._half_log_det()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
         return found.expand(self._batch_shape) if self._batch_shape else found
 
 
-def divergence(p: Any, q: Any) -> Any:
+def divergence(p: Any, q: Any) -> Tensor:
     """Return the divergence KL(p || q) of two normal distributions of vectors."""
     if p.event_shape != q.event_shape:
         message = "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"

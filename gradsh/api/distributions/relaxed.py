@@ -1,6 +1,6 @@
 """Relaxed distributions: continuous ones near to those of zeros and ones, through which gradients pass."""
 
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.discrete import Bernoulli, Categorical
@@ -8,11 +8,12 @@ from gradsh.api.distributions.distribution import Constraints, Distribution, bro
 from gradsh.api.distributions.transformed import TransformedDistribution
 from gradsh.api.distributions.transforms import ExpTransform, SigmoidTransform
 from gradsh.api.settings import finfo
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 
 
-def _inside(share: Any) -> Any:
+def _inside(share: Any) -> Tensor:
     """Return probabilities that are kept away from 0 and 1."""
     eps = finfo(share.dtype).eps
     return share.clamp(min=eps, max=1 - eps)
@@ -28,7 +29,7 @@ class _OfDiscrete(Distribution):
     logits = property(lambda self: self._hard.logits)
     param_shape = property(lambda self: self._hard.param_shape)
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made._hard = self._hard.expand(batch_shape)
@@ -46,14 +47,14 @@ class LogitRelaxedBernoulli(_OfDiscrete):
         self._hard = Bernoulli(probs, logits)
         super().__init__(self._hard.batch_shape, validate_args=validate_args)
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameter."""
         shape = self._extended_shape(sample_shape)
         probs = _inside(self.probs.expand(shape))
         share = _inside(find("rand")(shape, dtype=probs.dtype))
         return (share.log() - (-share).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the log of the density at `value`."""
         logits, value = broadcast_all(self.logits, self._checked(value))
         away = logits - value.mul(self.temperature)
@@ -71,13 +72,13 @@ class ExpRelaxedCategorical(_OfDiscrete):
         self._hard = Categorical(probs, logits)
         super().__init__(self._hard.batch_shape, self._hard.param_shape[-1:], validate_args=validate_args)
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameter."""
         share = _inside(find("rand")(self._extended_shape(sample_shape), dtype=self.logits.dtype))
         scores = (self.logits + -(-share.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the log of the density at `value`."""
         count = self._event_shape[0]
         logits, value = broadcast_all(self.logits, self._checked(value))

@@ -1,7 +1,6 @@
 """Distributions with heavy or long tails: Cauchy's and Gumbel's."""
-
 import math
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.continuous import Uniform
@@ -9,6 +8,7 @@ from gradsh.api.distributions.distribution import NUMBERS, Constraints, Distribu
 from gradsh.api.distributions.transformed import TransformedDistribution
 from gradsh.api.distributions.transforms import AffineTransform, ExpTransform
 from gradsh.api.settings import finfo
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 
 _EULER = 0.57721566490153286060
@@ -30,25 +30,25 @@ class Cauchy(Distribution):
     mode = property(lambda self: self.loc)
     variance = property(lambda self: find("full")(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
         return self.loc + eps * self.scale
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         self._checked(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
-    def cdf(self, value: object) -> Any:
+    def cdf(self, value: object) -> Tensor:
         """Return the cumulative probability up to `value`."""
         return find("atan")((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         """Return the value up to which the cumulative probability is `value`."""
         return find("tan")(math.pi * (value - 0.5)) * self.scale + self.loc
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return math.log(4 * math.pi) + self.scale.log()
 
@@ -69,7 +69,7 @@ class Gumbel(TransformedDistribution):
         steps = [ExpTransform().inv, AffineTransform(0, -ones), ExpTransform().inv, AffineTransform(loc, -self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
 
-    def expand(self, batch_shape: object) -> Any:
+    def expand(self, batch_shape: object) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`."""
         return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
 
@@ -78,12 +78,12 @@ class Gumbel(TransformedDistribution):
     stddev = property(lambda self: (math.pi / math.sqrt(6)) * self.scale)
     variance = property(lambda self: self.stddev.pow(2))
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         y = (self.loc - self._checked(value)) / self.scale
         return (y - y.exp()) - self.scale.log()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return self.scale.log() + (1 + _EULER)
 

@@ -1,8 +1,9 @@
 """Distributions of transformed values: any distribution and transforms; the log-normal one; and Laplace's."""
 
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.distributions import constraints
+from gradsh.api.distributions.constraints import Constraint
 from gradsh.api.distributions.continuous import Normal
 from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all, shape_of, sum_rightmost
 from gradsh.api.distributions.transforms import ExpTransform, Transform
@@ -33,18 +34,18 @@ class TransformedDistribution(Distribution):
         super().__init__(whole[:cut], whole[cut:], validate_args=validate_args)
 
     @property
-    def has_rsample(self) -> Any:  # type: ignore[override]
+    def has_rsample(self) -> bool:  # type: ignore[override]
         """Whether gradients reach the parameters through samples."""
         return self.base_dist.has_rsample
 
     @property
-    def support(self) -> Any:
+    def support(self) -> Constraint:
         """The constraint on values."""
         found = self.transforms[-1].codomain if self.transforms else self.base_dist.support
         missing = len(self._event_shape) - found.event_dim
         return constraints.independent(found, missing) if missing > 0 else found
 
-    def expand(self, batch_shape: Any) -> Any:
+    def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         whole = (*made.batch_shape, *self._event_shape)
@@ -56,16 +57,16 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def sample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample, without a gradient."""
         with no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
         return self._transformed(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`: that of the base, less the logs of how much volumes grow."""
         axes = len(self._event_shape)
         y = self._checked(value)
@@ -77,21 +78,21 @@ class TransformedDistribution(Distribution):
             y = x
         return found + sum_rightmost(self.base_dist.log_prob(y), axes - len(self.base_dist.event_shape))
 
-    def _monotone(self, share: Tensor) -> Any:
+    def _monotone(self, share: Tensor) -> Tensor:
         """Return a share of the base as one of this distribution, or back: turned round where the transforms fall."""
-        sign: Any = 1
+        sign: object = 1
         for transform in self.transforms:
             sign = sign * transform.sign
         return share if isinstance(sign, int) and sign == 1 else sign * (share - 0.5) + 0.5
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> Tensor:
         """Return the cumulative probability up to `value`."""
         self._checked(value)
         for transform in reversed(self.transforms):
             value = transform.inverse(value)
         return self._monotone(self.base_dist.cdf(value))
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         """Return the value up to which the cumulative probability is `value`."""
         return self._transformed(self.base_dist.icdf(self._monotone(value)))
 
@@ -114,12 +115,12 @@ class LogNormal(TransformedDistribution):
     mode = property(lambda self: (self.loc - self.scale.square()).exp())
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor:
         """The variance."""
         squared = self.scale.pow(2)
         return squared.expm1() * (2 * self.loc + squared).exp()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return self.base_dist.entropy() + self.loc
 
@@ -141,27 +142,27 @@ class Laplace(Distribution):
     variance = property(lambda self: 2 * self.scale.pow(2))
     stddev = property(lambda self: 2**0.5 * self.scale)
 
-    def rsample(self, sample_shape: object = ()) -> Any:
+    def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         share = find("empty")(shape, dtype=self.loc.dtype).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * share.sign() * (-share.abs()).log1p()
 
-    def log_prob(self, value: object) -> Any:
+    def log_prob(self, value: object) -> Tensor:
         """Return the log of the density at `value`."""
         self._checked(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
-    def cdf(self, value: object) -> Any:
+    def cdf(self, value: object) -> Tensor:
         """Return the cumulative probability up to `value`."""
         away = self._checked(value) - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: Any) -> Tensor:
         """Return the value up to which the cumulative probability is `value`."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
 
-    def entropy(self) -> Any:
+    def entropy(self) -> Tensor:
         """Return the entropy."""
         return 1 + (2 * self.scale).log()

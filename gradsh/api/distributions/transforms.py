@@ -15,8 +15,8 @@ from gradsh.text.fault import fail
 class Transform(ScriptBase):
     """Base of transforms: a class below it gives `_call`, `_inverse` and `log_abs_det_jacobian`."""
 
-    domain: Any = constraints.real
-    codomain: Any = constraints.real
+    domain: object = constraints.real
+    codomain: object = constraints.real
     bijective = False
     sign: Any = 1
 
@@ -27,36 +27,36 @@ class Transform(ScriptBase):
         self._pair: tuple[Any, Any] = (None, None)
 
     @property
-    def inv(self) -> Any:
+    def inv(self) -> "Transform":
         """The inverse."""
         return Inverse(self)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         """Return the value at `x`."""
         kept, result = self._pair
         if kept is x and x is not None:
             return result
         return self._keep(x, self._call(x))[1]
 
-    def inverse(self, y: object) -> Any:
+    def inverse(self, y: Tensor) -> Tensor:
         """Return what is mapped to `y`; with a cache, the very tensor that was."""
         result, kept = self._pair
         if kept is y and y is not None:
             return result
         return self._keep(self._inverse(y), y)[0]
 
-    def _keep(self, x: object, y: object) -> tuple[Any, Any]:
+    def _keep(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         if self._cache_size:
             self._pair = (x, y)
         return x, y
 
-    def _call(self, x: object) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _inverse(self, y: object) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         raise NotImplementedError
 
@@ -75,13 +75,13 @@ class Inverse(Transform):
 
     inv = property(lambda self: self._transform)
 
-    def _call(self, x: object) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self._transform.inverse(x)
 
-    def _inverse(self, y: object) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return self._transform(y)
 
-    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         return -self._transform.log_abs_det_jacobian(y, x)
 
@@ -95,13 +95,13 @@ class ExpTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.exp()
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         return x
 
@@ -112,16 +112,16 @@ class SigmoidTransform(Transform):
     codomain = constraints.unit_interval
     bijective = True
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         limits = finfo(x.dtype)
         return x.sigmoid().clamp(min=limits.tiny, max=1.0 - limits.eps)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         limits = finfo(y.dtype)
         kept = y.clamp(min=limits.tiny, max=1.0 - limits.eps)
         return kept.log() - (-kept).log1p()
 
-    def log_abs_det_jacobian(self, x: Any, y: object) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         softplus = find("softplus")
         return -softplus(-x) - softplus(x)
@@ -133,13 +133,13 @@ class TanhTransform(Transform):
     codomain = constraints.interval(-1.0, 1.0)
     bijective = True
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.atanh()
 
-    def log_abs_det_jacobian(self, x: Any, y: object) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`, in a form that is exact where tanh is flat."""
         return 2.0 * (math.log(2.0) - x - find("softplus")(-2.0 * x))
 
@@ -150,13 +150,13 @@ class SoftplusTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def _call(self, x: object) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return find("softplus")(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return (-y).expm1().neg().log() + y
 
-    def log_abs_det_jacobian(self, x: Any, y: object) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         return -find("softplus")(-x)
 
@@ -166,7 +166,7 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(self, loc: Any, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, loc: object, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale = loc, scale
         self._axes = event_dim
@@ -178,13 +178,13 @@ class AffineTransform(Transform):
         """1 where the transform rises, -1 where it falls."""
         return self.scale.sign() if isinstance(self.scale, Tensor) else (self.scale > 0) - (self.scale < 0)
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         scale = self.scale
         found = scale.abs().log() if isinstance(scale, Tensor) else find("full_like")(x, math.log(abs(scale)))
@@ -206,19 +206,19 @@ class ComposeTransform(Transform):
     sign = property(lambda self: math.prod(part.sign for part in self.parts))
     inv = property(lambda self: ComposeTransform([part.inv for part in reversed(self.parts)]))
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         """Return the value at `x`."""
         for part in self.parts:
             x = part(x)
         return x
 
-    def inverse(self, y: object) -> Any:
+    def inverse(self, y: Tensor) -> Tensor:
         """Return what is mapped to `y`."""
         for part in reversed(self.parts):
             y = part.inverse(y)
         return y
 
-    def log_abs_det_jacobian(self, x: object, y: object) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         found: Any = 0
         for part in self.parts:

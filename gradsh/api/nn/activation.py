@@ -1,5 +1,4 @@
 """Activation functions as modules."""
-
 from typing import Any
 
 from gradsh.api.nn.conversion import constant, factory
@@ -7,14 +6,14 @@ from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.api.nn.init import constant_
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current
-from gradsh.engine.graph.tensor import Parameter
+from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
 
 class ReLU(Declared, settings=takes(inplace=False)):
     """max(0, x)."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Call relu, in place if asked."""
         return functional("relu_" if self.inplace else "relu")(input)
 
@@ -30,7 +29,7 @@ class RReLU(Declared, function="rrelu"):
 
     _settings = takes(lower=1.0 / 8, upper=1.0 / 3, inplace=False)
 
-    def passed(self) -> dict[str, Any]:
+    def passed(self) -> dict[str, object]:
         """Return the settings and the mode."""
         return {**super().passed(), "training": self.training}
 
@@ -150,7 +149,7 @@ class PReLU(Module):
         """Set the weight to its initial value."""
         constant_(self.weight, self.init)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Call prelu."""
         return functional("prelu")(input, self.weight)
 
@@ -160,7 +159,7 @@ class PReLU(Module):
 
 
 class _AlongDim(Declared, settings=takes(dim=None)):
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Tensor:
         """Call the operation along the dimension, guessed as PyTorch does where none was given."""
         dim = self.dim
         if dim is None:
@@ -187,7 +186,7 @@ class Softmin(_AlongDim, function="softmin"):
 class Softmax2d(Module):
     """Softmax over the channels of (C, H, W) or (N, C, H, W)."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Any:
         """Call softmax along the channels."""
         if input.ndim not in {3, 4}:
             message = f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead"

@@ -96,7 +96,7 @@ class MultiheadAttention(Module):
     def forward(
         self, query: Any, key: Any, value: Any, key_padding_mask: object = None, need_weights: bool = True,
         attn_mask: object = None, average_attn_weights: bool = True, is_causal: bool = False,
-    ) -> tuple[Any, Any]:
+    ) -> tuple[object, object]:
         """Return the attention's output and, if `need_weights`, the weights (mean over heads, or each head's)."""
         padding = float_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
         mask = float_mask(attn_mask, "attn_mask", query)
@@ -124,7 +124,9 @@ class MultiheadAttention(Module):
             weights = None if weights is None else weights.squeeze(0)
         return (output.transpose(1, 0) if turned else output), weights
 
-    def _check_shapes(self, query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: Tensor | None) -> None:
+    def _check_shapes(
+        self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
+    ) -> None:
         dims = query.ndim
         if dims not in {2, 3}:
             message = f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor"
@@ -235,7 +237,7 @@ class MultiheadAttention(Module):
         return cat([k, zeros], 1), cat([v, zeros], 1), _padded(mask), _padded(padding)
 
 
-def _padded(mask: object) -> Any:
+def _padded(mask: object) -> object:
     return None if mask is None else functional("pad")(mask, (0, 1))
 
 
@@ -243,7 +245,7 @@ def _parts(projected: Tensor, count: int, size: int) -> Tensor:
     return projected.unflatten(-1, (count, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
 
 
-def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any, Any]:
+def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return (time, batch, features) of all three, keeping one tensor where they were one."""
     if key is value:
         if query is key:

@@ -1,6 +1,5 @@
 """Batch and instance normalisation: statistics over a batch, kept as running averages."""
 
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class NormBase(Module):
         self.register_buffer("num_batches_tracked", make(np.zeros((), np.int64)) if track_running_stats else None)
         self.reset_parameters()
 
-    def _complete(self, state: dict[str, Any], prefix: str) -> None:
+    def _complete(self, state: dict[str, object], prefix: str) -> None:
         """Take the count of batches as it is where a dictionary does not tell it."""
         if self.track_running_stats:
             state.setdefault(prefix + "num_batches_tracked", self.num_batches_tracked)
@@ -73,7 +72,7 @@ class NormBase(Module):
 
 
 class _BatchNorm(NormBase):
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Normalise over the batch in training, by the running statistics in evaluation."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum

@@ -103,7 +103,7 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Tensor:
         """Return the next hidden state, (N, hidden) or (hidden)."""
         input, states, batched = self._batched(input, hx)
         if self.nonlinearity not in {"tanh", "relu"}:
@@ -119,7 +119,7 @@ class LSTMCell(RNNCellBase):
 
     gates = 4
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> tuple[Tensor, Tensor]:
         """Return the next (h, c)."""
         input, states, batched = self._batched(input, hx)
         if hx is None:
@@ -137,7 +137,7 @@ class GRUCell(RNNCellBase):
 
     gates = 3
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Any, hx: Any = None) -> Tensor:
         """Return the next hidden state."""
         input, states, batched = self._batched(input, hx)
         state = self._zeros(input) if hx is None else states[0] if batched else states[0].unsqueeze(0)

@@ -4,7 +4,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 from gradsh.api.nn.module import Module, indented
 from gradsh.api.nn.typename import typename
@@ -42,18 +42,18 @@ class _Listed(Module):
             delattr(self, key)
         self.__dict__["_modules"] = {str(place): module for place, module in enumerate(self._modules.values())}
 
-    def append(self, module: Module) -> Any:
+    def append(self, module: Module) -> Self:
         """Add a module at the end; return the container."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> Any:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end; return the container."""
         for module in list(modules):
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Module) -> Any:
+    def insert(self, index: int, module: Module) -> Module:
         """Put a module before the one at `index`."""
         held = list(self._modules.values())
         held.insert(index, module)
@@ -79,7 +79,7 @@ class Sequential(_Listed):
             for place, module in enumerate(args):
                 self.add_module(str(place), module)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return self._modules[self._key(index)]
@@ -106,7 +106,7 @@ class ModuleList(_Listed):
         if modules is not None:
             self.extend(modules)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
         return self._modules[self._key(index)]
@@ -117,7 +117,7 @@ class ModuleList(_Listed):
     def __add__(self, other: Iterable[Module]) -> "ModuleList":
         return ModuleList([*self, *other])
 
-    def extend(self, modules: Iterable[Module]) -> Any:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end; return the list."""
         if not isinstance(modules, Iterable):
             message = f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
@@ -304,11 +304,11 @@ class ParameterDict(Module):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
-    def get(self, key: str, default: object = None) -> Any:
+    def get(self, key: str, default: object = None) -> object:
         """Return the value of a key, or `default`."""
         return read(self, key) if key in self else default
 
-    def setdefault(self, key: str, default: object = None) -> Any:
+    def setdefault(self, key: str, default: object = None) -> object:
         """Return the value of a key, which is `default` from now on if it had none."""
         if key not in self:
             self[key] = default
@@ -320,7 +320,7 @@ class ParameterDict(Module):
         del self[key]
         return value
 
-    def popitem(self) -> tuple[str, Any]:
+    def popitem(self) -> tuple[str, object]:
         """Remove the last key; return it and its value."""
         key = next(reversed(self._keys))
         return key, self.pop(key)
@@ -344,7 +344,9 @@ def as_parameter(value: object) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _parameter_lines(pairs: Iterable[tuple[object, object]], kind_of: Callable[[Any], object] = operator.attrgetter("dtype")) -> str:
+def _parameter_lines(
+    pairs: Iterable[tuple[object, object]], kind_of: Callable[[object], object] = operator.attrgetter("dtype")
+) -> str:
     lines = []
     for key, value in pairs:
         if isinstance(value, Tensor):

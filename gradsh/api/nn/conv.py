@@ -1,5 +1,4 @@
 """Convolutions and transposed convolutions of one, two and three dimensions."""
-
 import math
 from typing import Any
 
@@ -7,6 +6,7 @@ from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional, own
 from gradsh.api.nn.module import Module, differing
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -98,7 +98,7 @@ class _Conv(ConvNd):
             in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
         )
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Convolve, after padding by another mode than zeros if asked."""
         padding = self.padding
         if self.padding_mode != "zeros":
@@ -149,13 +149,13 @@ class _ConvTranspose(ConvNd):
             device, dtype,
         )
 
-    def forward(self, input: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, output_size: object = None) -> Tensor:
         """Convolve, transposed; `output_size` chooses among the sizes that fit."""
         more = self.output_padding if output_size is None else self._output_padding(input, output_size)
         convolve = functional(f"conv_transpose{self.dimensions}d")
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
-    def _output_padding(self, input: Any, output_size: Any) -> tuple[int, ...]:
+    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
         n = self.dimensions
         wanted = tuple(output_size)[-n:]
         if len(tuple(output_size)) not in {n, n + 1, n + 2}:

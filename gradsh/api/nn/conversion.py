@@ -11,7 +11,7 @@ from gradsh.engine.values.dtype import as_dtype
 from gradsh.text.fault import fail
 
 
-def parse_to(args: tuple[object, ...], kwargs: dict[str, Any], moves: bool) -> Any:
+def parse_to(args: tuple[object, ...], kwargs: dict[str, object], moves: bool) -> Any:
     """Return the numpy dtype that `to(...)` asks for, None if it names a device only, which is refused where a tensor `moves`."""
     dtype = as_dtype(kwargs.get("dtype"))
     for value in (*args, kwargs.get("device")):
@@ -45,7 +45,7 @@ def factory(device: object, dtype: object) -> Any:
 def _repeated(count: int) -> Any:
     """Return the function that makes a tuple of so many numbers of one, and leaves what is a sequence."""
 
-    def parse(x: object) -> tuple[Any, ...]:  # PyTorch's name, which Python's errors say
+    def parse(x: object) -> tuple[object, ...]:  # PyTorch's name, which Python's errors say
         return tuple(x) if isinstance(x, (list, tuple)) else (x,) * count
 
     parse.__qualname__ = "parse"

@@ -1,11 +1,11 @@
 """A module that is declared by its settings and the function that it calls with them."""
-
 from collections.abc import Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any
 
 from gradsh.api.nn.module import Module
 from gradsh.engine.attribute_names import read, write
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import lookup
 from gradsh.text.fault import fail
 
@@ -28,7 +28,7 @@ def functional(name: str) -> Any:
 
 def own(cls: type, name: str) -> None:
     """Give a class a function of its own for a method that it inherits: Python's words for a wrong call then name the class."""
-    inherited: Any = getattr(cls, name)
+    inherited = getattr(cls, name)
     copied = FunctionType(inherited.__code__, inherited.__globals__, name, inherited.__defaults__, inherited.__closure__)
     copied.__kwdefaults__ = inherited.__kwdefaults__
     copied.__doc__ = inherited.__doc__
@@ -44,7 +44,7 @@ class Declared(Module):
     """
 
     _function = ""
-    _settings: Mapping[str, Any] = takes()
+    _settings: Mapping[str, object] = takes()
     _shown: tuple[str, ...] | None = None
     _unpassed: tuple[str, ...] = ()
 
@@ -61,7 +61,7 @@ class Declared(Module):
             write(self, name, value)
 
     @classmethod
-    def _bind(cls, args: tuple[object, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _bind(cls, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
         names = list(cls._settings)
         call = f"{cls.__name__}.__init__()"
         if len(args) > len(names):
@@ -85,11 +85,11 @@ class Declared(Module):
             raise fail("type", message, TypeError)
         return values
 
-    def passed(self) -> dict[str, Any]:
+    def passed(self) -> dict[str, object]:
         """Return the settings as keyword arguments of the operation."""
         return {name: read(self, name) for name in self._settings if name not in self._unpassed}
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         """Call the operation."""
         return functional(self._function)(input, **self.passed())
 

@@ -1,8 +1,7 @@
 """Dropout in its forms."""
 
-from typing import Any
-
 from gradsh.api.nn.declared import Declared, functional
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -14,7 +13,7 @@ class _Dropout(Declared):
         self.p = p
         self.inplace = inplace
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Drop, in training mode only."""
         return functional(self._function)(input, self.p, self.training, self.inplace)
 

@@ -1,8 +1,8 @@
 """Flatten and Unflatten."""
-
 from typing import Any
 
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -27,6 +27,6 @@ class Unflatten(Declared, settings=takes(dim=REQUIRED, unflattened_size=REQUIRED
                 )
                 raise fail("type", message, TypeError)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Tensor:
         """Return the input with the dimension split."""
         return functional("unflatten")(input, self.dim, tuple(self.unflattened_size))

@@ -1,5 +1,4 @@
 """nn.init: the initialisers. They draw PyTorch's numbers and write in place, unrecorded."""
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.graph.tensor import Tensor, written
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 _GAINS = {
@@ -69,7 +69,7 @@ def trunc_normal_(
 
 def _by_normals(
     source: Any, shape: tuple[int, ...], dtype: Any, mean: float, std: float, a: float, b: float
-) -> tuple[Any, int]:
+) -> tuple[Array, int]:
     """Draw normals until all lie within the bounds; return them and how often PyTorch writes the tensor."""
     low, high = np.asarray(a, dtype), np.asarray(b, dtype)
     values = source.normal(shape, mean, std, dtype)
@@ -84,11 +84,11 @@ def _by_normals(
 
 def _by_uniforms(
     source: Any, shape: tuple[int, ...], dtype: object, mean: float, std: float, a: float, b: float
-) -> tuple[Any, int]:
+) -> tuple[Array, int]:
     """Draw uniforms and accept each by the height of the normal density there."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
-    def rejected(candidates: Any) -> Any:
+    def rejected(candidates: Array) -> Array:
         density = np.square((candidates - mean) / std) * -0.5 - peak
         return np.log(source.uniform(shape, 0.0, 1.0, dtype)) > density
 

@@ -1,9 +1,8 @@
 """Instance normalisation: each channel of each sample by its own statistics."""
 
-from typing import Any
-
 from gradsh.api.nn.batchnorm import NormBase
 from gradsh.api.nn.declared import functional
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -14,7 +13,7 @@ class _InstanceNorm(NormBase):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel of each sample; a sample without a batch dimension is taken as a batch of one."""
         self._check_input_dim(input)
         alone = input.ndim == self.dims[0]

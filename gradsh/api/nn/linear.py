@@ -1,5 +1,4 @@
 """Linear, Bilinear, Identity, Flatten's neighbours that multiply by weights."""
-
 import math
 from typing import Any
 
@@ -7,6 +6,7 @@ from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -16,7 +16,7 @@ class Identity(Module):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Return the input."""
         return input
 
@@ -41,7 +41,7 @@ class Linear(Module):
             bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Map (…, in) to (…, out)."""
         return functional("linear")(input, self.weight, self.bias)
 
@@ -95,7 +95,7 @@ class Bilinear(Module):
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input1: Any, input2: Any) -> Any:
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """Map (…, in1) and (…, in2) to (…, out)."""
         return functional("bilinear")(input1, input2, self.weight, self.bias)
 

@@ -1,5 +1,4 @@
 """Losses as modules."""
-
 import math
 from typing import Any
 
@@ -8,6 +7,8 @@ from gradsh.api.nn.linear import Linear
 from gradsh.api.nn.resize import PairwiseDistance
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import read, write
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import DType
 from gradsh.text.fault import fail
 
 _OLD = takes(size_average=None, reduce=None, reduction="mean")
@@ -45,11 +46,11 @@ class Loss(Declared):
             else:
                 write(self, name, value)
 
-    def passed(self) -> dict[str, Any]:
+    def passed(self) -> dict[str, object]:
         """Return the settings as keyword arguments of the operation."""
         return {name: read(self, name) for name in self._settings if name not in _OLD_NAMES}
 
-    def forward(self, input: Any, target: Any) -> Any:  # type: ignore[override]
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """Return the loss."""
         return functional(self._function)(input, target, **self.passed())
 
@@ -93,8 +94,8 @@ class LinearCrossEntropyLoss(Loss, function="linear_cross_entropy"):
     _held = ("weight",)
 
     def __init__(
-        self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, device: Any = None,
-        dtype: Any = None, weight: Any = None, label_smoothing: float = 0.0, **settings: Any,
+        self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, device: object = None,
+        dtype: DType | None = None, weight: Tensor | None = None, label_smoothing: float = 0.0, **settings: object,
     ) -> None:
         message = ""
         if weight is not None and tuple(weight.shape) != (num_classes,):
@@ -107,7 +108,7 @@ class LinearCrossEntropyLoss(Loss, function="linear_cross_entropy"):
         self.num_classes, self.out_features = num_classes, out_features
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
 
-    def forward(self, input: Any, target: Any) -> Any:  # type: ignore[override]
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """Return the loss; the linear map's weight and bias get the dims of the classes and of what is behind them."""
         shape, bias = (self.num_classes, *self.out_features), self.linear.bias
         weight = self.linear.weight.reshape((*shape, self.linear.in_features))
@@ -151,7 +152,7 @@ class GaussianNLLLoss(Loss, function="gaussian_nll_loss"):
 
     _settings = takes(full=False, eps=1e-6, reduction="mean")
 
-    def forward(self, input: Any, target: Any, var: object) -> Any:  # type: ignore[override]
+    def forward(self, input: Tensor, target: Tensor, var: object) -> Tensor:  # type: ignore[override]
         """Return the loss."""
         return functional(self._function)(input, target, var, **self.passed())
 
@@ -183,7 +184,7 @@ class MultiMarginLoss(Loss, function="multi_margin_loss"):
 
 
 class _Paired(Loss):
-    def forward(self, input1: Any, input2: Any, target: object) -> Any:  # type: ignore[override]
+    def forward(self, input1: Tensor, input2: Tensor, target: object) -> Tensor:  # type: ignore[override]
         """Return the loss."""
         return functional(self._function)(input1, input2, target, **self.passed())
 
@@ -222,6 +223,8 @@ class CTCLoss(Loss, function="ctc_loss"):
 
     _settings = takes(blank=0, reduction="mean", zero_infinity=False)
 
-    def forward(self, log_probs: Any, targets: Any, input_lengths: object, target_lengths: object) -> Any:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, log_probs: Tensor, targets: Tensor, input_lengths: object, target_lengths: object
+    ) -> Tensor:
         """Return the loss."""
         return functional(self._function)(log_probs, targets, input_lengths, target_lengths, **self.passed())

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 from weakref import ref
 
 import numpy as np
@@ -67,7 +67,7 @@ class Module(Walk, ModuleState):
         message = f'Module [{type(self).__name__}] is missing the required "forward" function'
         raise fail("type", message, NotImplementedError, module=self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run forward, with the registered hooks around it; a session's nodes note in which module they are made."""
         trail = current().trail
         if trail is not None:
@@ -204,7 +204,7 @@ class Module(Walk, ModuleState):
 
     # --- modes and conversion -------------------------------------------------------------------------------------
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """Switch this module and all below it to training mode (or evaluation); return it."""
         if not isinstance(mode, bool):
             raise fail("value", "training mode is expected to be boolean", ValueError)
@@ -213,11 +213,11 @@ class Module(Walk, ModuleState):
             child.train(mode)
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         """Switch to evaluation mode: dropout passes everything, batch norm uses its running statistics."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "Module":
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set requires_grad of all parameters; return the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -227,7 +227,7 @@ class Module(Walk, ModuleState):
         """Drop the gradients of all parameters (or fill them with zeros in place)."""
         clear_grads(self.parameters(), set_to_none)
 
-    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Any:
+    def _apply(self, fn: Callable[[Tensor], Tensor]) -> Self:
         for child in self.children():
             child._apply(fn)
         for parameter in self._parameters.values():
@@ -242,14 +242,14 @@ class Module(Walk, ModuleState):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: object, **kwargs: object) -> Any:
+    def to(self, *args: object, **kwargs: object) -> Self:
         """Convert all floating point parameters and buffers to a dtype (a device or a tensor's dtype may be given)."""
         from gradsh.api.nn.conversion import parse_to
 
         dtype = parse_to(args, kwargs, self._has_tensors())
         return self if dtype is None else self._floats_to(dtype)
 
-    def _floats_to(self, dtype: Any) -> Any:
+    def _floats_to(self, dtype: Any) -> Self:
         def convert(tensor: Tensor) -> Tensor:
             if tensor.array.dtype.kind != "f" or tensor.array.dtype == dtype:
                 return tensor
@@ -257,27 +257,27 @@ class Module(Walk, ModuleState):
 
         return self._apply(convert)
 
-    def float(self) -> Any:
+    def float(self) -> Self:
         """Convert floating point parameters and buffers to float32."""
         return self._floats_to(np.dtype(np.float32))
 
-    def double(self) -> Any:
+    def double(self) -> Self:
         """Convert floating point parameters and buffers to float64."""
         return self._floats_to(np.dtype(np.float64))
 
-    def half(self) -> Any:
+    def half(self) -> Self:
         """Refused: gradsh has no float16."""
         return self.to(float16)
 
-    def bfloat16(self) -> Any:
+    def bfloat16(self) -> Self:
         """Refused: gradsh has no bfloat16."""
         return self.to(bfloat16)
 
-    def cpu(self) -> Any:
+    def cpu(self) -> Self:
         """Return the module: it is on the CPU."""
         return self
 
-    def cuda(self, device: object = None) -> Any:
+    def cuda(self, device: object = None) -> Self:
         """Return the module if the session ignores other devices, or has nothing to move; refuse otherwise."""
         if self._has_tensors():
             check_gpu(device)
@@ -286,11 +286,11 @@ class Module(Walk, ModuleState):
     def _has_tensors(self) -> bool:
         return next(chain(self.parameters(), self.buffers()), None) is not None
 
-    def type(self, dst_type: Any) -> Any:
+    def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda tensor: make(tensor.array.astype(dst_type.numpy)))
 
-    def share_memory(self) -> Any:
+    def share_memory(self) -> Self:
         """Return the module."""
         return self
 

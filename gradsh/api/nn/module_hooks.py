@@ -142,7 +142,7 @@ class _Around:
         return found if many else found[0]
 
     def _at_inputs(self, node: Node) -> None:
-        def hook(grad_input: object, _: object) -> Any:
+        def hook(grad_input: object, _: object) -> object:
             if self.grad_outputs is None:
                 return None  # a gradient that came past the module's output
             gradients = _spread(self.input_places, grad_input, self.inputs_count)
@@ -156,7 +156,7 @@ class _Around:
         node.register_hook(hook)
 
     def _at_outputs(self, node: Node) -> None:
-        def hook(_: object, grad_output: object) -> Any:
+        def hook(_: object, grad_output: object) -> object:
             gradients = _spread(self.output_places, grad_output, self.outputs_count)
             for one in self.prehooks:
                 found = one(self.module, gradients)

@@ -1,11 +1,11 @@
 """Normalisation that needs no batch: LayerNorm, GroupNorm, RMSNorm, LocalResponseNorm."""
-
 from typing import Any
 
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.api.nn.module import Module
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -40,7 +40,7 @@ class LayerNorm(_Affine):
         self._add(self.normalized_shape, elementwise_affine, bias, factory(device, dtype))
         self.reset_parameters()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Return the input normalised, scaled and shifted."""
         return functional("layer_norm")(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
@@ -70,7 +70,7 @@ class GroupNorm(_Affine):
         self._add((num_channels,), affine, bias, factory(device, dtype))
         self.reset_parameters()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Return the input normalised, scaled and shifted."""
         return functional("group_norm")(input, self.num_groups, self.weight, self.bias, self.eps)
 
@@ -97,7 +97,7 @@ class RMSNorm(_Affine):
         )
         self.reset_parameters()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Return the input normalised and scaled."""
         return functional("rms_norm")(input, self.normalized_shape, self.weight, self.eps)
 

@@ -1,10 +1,9 @@
 """Padding: constant, zero, reflecting, replicating, circular."""
 
-from typing import Any
-
 from gradsh.api.nn.conv import repeated
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -17,7 +16,7 @@ class _Pad(Module):
         super().__init__()
         self.padding = repeated(padding, 2 * self.dimensions)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Pad the last dimensions."""
         if self.mode == "circular":
             n = self.dimensions

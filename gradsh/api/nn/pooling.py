@@ -1,9 +1,9 @@
 """Pooling: max, average, adaptive, power-average, and the inverse of max pooling."""
-
 from typing import Any
 
 from gradsh.api.nn.conv import repeated
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -38,7 +38,7 @@ class MaxPool3d(_MaxPool, function="max_pool3d"):
 
 
 class _MaxUnpool(Declared, settings=takes(kernel_size=REQUIRED, stride=None, padding=0)):
-    kernel_size: Any
+    kernel_size: object
     padding: Any
     stride: Any
 
@@ -50,7 +50,7 @@ class _MaxUnpool(Declared, settings=takes(kernel_size=REQUIRED, stride=None, pad
         self.stride = repeated(stride, dimensions)
         self.padding = repeated(self.padding, dimensions)
 
-    def forward(self, input: Any, indices: Any, output_size: object = None) -> Any:  # type: ignore[override]
+    def forward(self, input: Tensor, indices: Tensor, output_size: object = None) -> Tensor:  # type: ignore[override]
         """Put the elements back where max pooling took them."""
         return functional(self._function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -146,10 +146,10 @@ class _FractionalMaxPool(Declared):
 
     _settings = takes(kernel_size=REQUIRED, output_size=None, output_ratio=None, return_indices=False, _random_samples=None)
     _shown = ()
-    output_size: Any
+    output_size: object
     output_ratio: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         samples = self.__dict__.pop("_random_samples")
         self.register_buffer("_random_samples", samples)
@@ -175,7 +175,7 @@ class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d"):
 class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
     """Max pooling with random steps, over (N, C, D, H, W)."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         size = self._bind(args, kwargs)["kernel_size"]
         if any(one <= 0 for one in repeated(size, 3)):
             raise fail("value", f"kernel_size must be greater than 0, but got {size}", ValueError)

@@ -22,7 +22,7 @@ def plain_cell(input: object, state: object, weights: Weights, nonlinearity: str
     return find(nonlinearity)(from_state.add_(from_input))
 
 
-def lstm_cell(input: object, state: tuple[object, object], weights: Weights) -> tuple[Any, Any]:
+def lstm_cell(input: object, state: tuple[object, object], weights: Weights) -> tuple[Tensor, Tensor]:
     """Return the next (h, c). With weight_ih None, `input` holds its products already."""
     h, c = state
     from_input, from_state = _gates(input, h, weights)

@@ -1,9 +1,9 @@
 """Changing sizes and measuring distances: upsampling, pixel shuffle, fold, similarity."""
-
 from typing import Any
 
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.engine.attribute_names import read
+from gradsh.engine.graph.tensor import Tensor
 
 
 class Upsample(Declared):
@@ -24,7 +24,7 @@ class Upsample(Declared):
         else:
             self.scale_factor = float(factor) if factor else None
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Return the input resized."""
         given = {name: value for name in self._settings if (value := read(self, name)) is not None}
         return functional("interpolate")(input, **given)
@@ -74,7 +74,7 @@ class Unfold(Declared, function="unfold"):
 
     _settings = takes(kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Return (N, C · window, positions)."""
         return functional("unfold")(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
@@ -89,7 +89,7 @@ class PairwiseDistance(Declared, settings=takes(p=2.0, eps=1e-6, keepdim=False))
         self.norm = self.p
         del self.p
 
-    def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:  # type: ignore[override]
         """Return the distances."""
         return functional("pairwise_distance")(x1, x2, self.norm, self.eps, self.keepdim)
 
@@ -99,6 +99,6 @@ class CosineSimilarity(Declared, settings=takes(dim=1, eps=1e-8)):
 
     _shown = ()
 
-    def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:  # type: ignore[override]
         """Return the cosines."""
         return functional("cosine_similarity")(x1, x2, self.dim, self.eps)

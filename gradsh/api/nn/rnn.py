@@ -98,7 +98,7 @@ class RNNBase(Module):
         """Do nothing: weights need no common memory here."""
 
     @property
-    def all_weights(self) -> list[list[Any]]:
+    def all_weights(self) -> list[list[object]]:
         """The weights of each layer and direction."""
         return [[read(self, name) for name in names] for names in self._names]
 
@@ -162,10 +162,10 @@ class RNNBase(Module):
         """Return the input as (time, batch, features)."""
         return input.transpose(0, 1) if self.batch_first else input
 
-    def _walk(self, input: object, states: list[Any], run: Layer | None = None) -> tuple[Any, list[Any]]:
+    def _walk(self, input: object, states: list[object], run: Layer | None = None) -> tuple[Any, list[Any]]:
         """Run all layers (each by `run`); return the last one's outputs and every final state."""
         run = run or self._layer
-        final: list[Any] = []
+        final: list[object] = []
         directions = 2 if self.bidirectional else 1
         for layer in range(self.num_layers):
             outputs = []
@@ -179,7 +179,7 @@ class RNNBase(Module):
                 input = find("dropout")(input, self.dropout, True)
         return input, final
 
-    def _layer(self, input: object, state: object, place: int, reverse: bool) -> tuple[Any, Any]:
+    def _layer(self, input: object, state: object, place: int, reverse: bool) -> tuple[object, object]:
         w_ih, w_hh, b_ih, b_hh = self._weights(place)
         steps = list(find("unbind")(find("linear")(input, w_ih, b_ih), 0))
         if not steps:
@@ -215,12 +215,12 @@ class RNNBase(Module):
         output, final = self._walk(self._sequence(input), self._split(parts))
         return output.transpose_(0, 1) if self.batch_first else output, self._together(final)
 
-    def _split(self, parts: Sequence[object]) -> list[Any]:
+    def _split(self, parts: Sequence[object]) -> list[object]:
         """Return the state of each layer and direction."""
         unbound = [find("unbind")(part, 0) for part in parts]
         return list(zip(*unbound, strict=True)) if self._paired else list(unbound[0])
 
-    def _together(self, final: list[Any]) -> list[Any]:
+    def _together(self, final: list[Any]) -> list[Tensor]:
         """Return the parts of which the states of all layers and directions are."""
         return [find("stack")([state[n] for state in final] if self._paired else final, 0) for n in range(1 + self._paired)]
 
@@ -243,7 +243,7 @@ class RNNBase(Module):
         ends = [_reordered(end, packed.unsorted_indices) for end in self._together(final)]
         return packed._replace(data=output), tuple(ends) if self._paired else ends[0]
 
-    def _cell(self, step: object, state: object, weights: object, place: int) -> tuple[Any, Any]:
+    def _cell(self, step: object, state: object, weights: object, place: int) -> tuple[object, object]:
         raise AssertionError("a recurrent module says what its cell is")
 
     def extra_repr(self) -> str:
@@ -253,7 +253,7 @@ class RNNBase(Module):
         )
 
 
-def _reordered(state: object, order: object) -> Any:
+def _reordered(state: Any, order: object) -> Any:
     """Return a state with its sequences in another order, None: in the same."""
     return state if order is None else find("index_select")(state, 1, order)
 
@@ -274,7 +274,7 @@ class RNN(RNNBase):
         )
         self.nonlinearity = nonlinearity
 
-    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+    def _cell(self, step: object, state: object, weights: Any, place: int) -> tuple[Tensor, Tensor]:
         del place
         found = plain_cell(step, state, weights, self.nonlinearity)
         return found, found
@@ -285,7 +285,7 @@ class GRU(RNNBase):
 
     gates = 3
 
-    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+    def _cell(self, step: object, state: object, weights: Any, place: int) -> tuple[Tensor, Tensor]:
         del place
         found = gru_cell(step, state, weights)
         return found, found
@@ -304,7 +304,9 @@ class LSTM(RNNBase):
         output, final = self._walk(input.contiguous(), states, self._whole_layer)
         return output.transpose(0, 1) if self.batch_first else output, self._together(final)
 
-    def _whole_layer(self, input: Tensor, state: tuple[Tensor, ...], place: int, reverse: bool) -> tuple[Any, Any]:
+    def _whole_layer(
+        self, input: Tensor, state: tuple[Tensor, ...], place: int, reverse: bool
+    ) -> tuple[object, object]:
         w_ih, w_hh, b_ih, b_hh = self._weights(place)
         if not self.bias:
             b_ih, b_hh = w_ih.detach(), w_hh.detach()
@@ -314,7 +316,7 @@ class LSTM(RNNBase):
         )
         return output, (h, c)
 
-    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+    def _cell(self, step: object, state: Any, weights: Any, place: int) -> tuple[object, object]:
         h, c = lstm_cell(step, state, weights)
         projection = self._projection(place)
         if projection is not None:

@@ -1,12 +1,11 @@
 """Embedding and EmbeddingBag."""
-
 from typing import Any
 
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module, differing
-from gradsh.engine.graph.tensor import Parameter, written
+from gradsh.engine.graph.tensor import Parameter, Tensor, written
 from gradsh.text.fault import fail
 
 
@@ -48,7 +47,7 @@ class Embedding(_Table):
         self.sparse = sparse
         self._take(num_embeddings, embedding_dim, padding_idx, _weight, factory(device, dtype), _freeze)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Return the rows at the indices: (…) to (…, embedding_dim)."""
         return functional("embedding")(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
@@ -61,7 +60,9 @@ class Embedding(_Table):
         )
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None, **settings: Any) -> Any:
+    def from_pretrained(
+        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, **settings: Any
+    ) -> Module:
         """Make one from a matrix of rows."""
         if embeddings.ndim != 2:
             raise fail("shape", "Embeddings parameter is expected to be 2-dimensional", AssertionError)
@@ -98,7 +99,7 @@ class EmbeddingBag(_Table):
     def from_pretrained(
         cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
         mode: str = "mean", sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None,
-    ) -> Any:
+    ) -> Module:
         """Make one from a matrix of rows."""
         if embeddings.ndim != 2:
             raise fail("shape", "Embeddings parameter is expected to be 2-dimensional", AssertionError)
@@ -109,7 +110,7 @@ class EmbeddingBag(_Table):
         made.weight.requires_grad = not freeze
         return made
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: object = None) -> Any:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: object = None) -> Tensor:
         """Return one row for each bag."""
         return functional("embedding_bag")(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,

@@ -78,7 +78,7 @@ class ModuleState(ScriptBase):
         skip = self._non_persistent_buffers_set
         return own | {name: value for name, value in self._buffers.items() if value is not None and name not in skip}
 
-    def _complete(self, state: dict[str, Any], prefix: str) -> None:
+    def _complete(self, state: dict[str, object], prefix: str) -> None:
         """Add what older dictionaries lack."""
 
     def register_state_dict_post_hook(self, hook: Any) -> Handle:
@@ -107,7 +107,7 @@ class ModuleState(ScriptBase):
         return IncompatibleKeys(report.missing, report.unexpected)
 
 
-def _load(module: Any, state: dict[str, Any], prefix: str, assign: bool, strict: bool, report: _Report) -> None:
+def _load(module: Any, state: dict[str, object], prefix: str, assign: bool, strict: bool, report: _Report) -> None:
     own = module._own_state()
     module._complete(state, prefix)
     for name, value in own.items():

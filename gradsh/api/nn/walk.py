@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, Self
 
 from gradsh.engine.attribute_names import ScriptBase, read
 from gradsh.engine.graph.tensor import Parameter, Tensor
@@ -22,7 +22,7 @@ class Walk(ScriptBase):
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, object]]:
         """Yield (dotted name, module) for this module (named `prefix`) and all below it."""
         seen = set() if memo is None else memo
         if self in seen:
@@ -40,9 +40,9 @@ class Walk(ScriptBase):
         for _, module in self.named_modules():
             yield module
 
-    def named_children(self) -> Iterator[tuple[str, Any]]:
+    def named_children(self) -> Iterator[tuple[str, object]]:
         """Yield (name, module) for the modules right below."""
-        seen: set[Any] = set()
+        seen: set[object] = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
                 seen.add(child)
@@ -77,7 +77,7 @@ class Walk(ScriptBase):
 
     def _members(self, table: str, prefix: str, recurse: bool, once: bool) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        holders: Any = self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]
+        holders = self.named_modules(prefix=prefix, remove_duplicate=once) if recurse else [(prefix, self)]
         for path, module in holders:
             for name, value in getattr(module, table).items():
                 if value is None or id(value) in seen:
@@ -114,7 +114,7 @@ class Walk(ScriptBase):
         path, _, name = target.rpartition(".")
         return _named(self.get_submodule(path), name)
 
-    def apply(self, fn: Callable[[Any], object]) -> Any:
+    def apply(self, fn: Callable[[Any], object]) -> Self:
         """Call `fn` on every module below, then on this one; return this one."""
         for child in self.children():
             child.apply(fn)

@@ -4,7 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.optim.optimizer import Optimizer, check, check_signs, decayed, number, rate, with_decay
+from gradsh.api.optim.optimizer import (
+    Optimizer,
+    ParamGroup,
+    ParamState,
+    check,
+    check_signs,
+    decayed,
+    number,
+    rate,
+    with_decay,
+)
 from gradsh.engine.graph.tensor import Tensor, written
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
@@ -23,7 +33,7 @@ def check_adam(lr: object, betas: Betas, eps: float, weight_decay: float) -> Non
     check_signs(weight_decay=weight_decay)
 
 
-def counted(state: dict[str, Any]) -> float:
+def counted(state: ParamState) -> float:
     """Count a step in the state and return its number."""
     step = state["step"]
     step.array += 1
@@ -44,7 +54,7 @@ def decayed_square(average: Tensor, value: Array, beta: float) -> None:
     written(average, 2)
 
 
-def _decayed(parameter: Tensor, grad: Array, lr: float, group: dict[str, Any]) -> Array:
+def _decayed(parameter: Tensor, grad: Array, lr: float, group: ParamGroup) -> Array:
     """Return the gradient with the weight decay added; decoupled decay shrinks the parameter in place instead."""
     if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
         parameter.array *= 1 - lr * group["weight_decay"]
@@ -53,7 +63,7 @@ def _decayed(parameter: Tensor, grad: Array, lr: float, group: dict[str, Any]) -
     return decayed(parameter, grad, group)
 
 
-def _with_decay(parameter: Any, grad: Any, lr: Any, group: dict[str, Any]) -> Any:
+def _with_decay(parameter: Tensor, grad: Tensor, lr: object, group: ParamGroup) -> Tensor:
     """Do what `_decayed` does, by recorded operations."""
     if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
         parameter.mul_(1 - lr * group["weight_decay"])
@@ -61,7 +71,7 @@ def _with_decay(parameter: Any, grad: Any, lr: Any, group: dict[str, Any]) -> An
     return with_decay(parameter, grad, group)
 
 
-def averaged(state: dict[str, Any], grad: Any, beta1: Any, beta2: Any) -> tuple[Any, Any]:
+def averaged(state: ParamState, grad: Tensor, beta1: Any, beta2: Any) -> tuple[Any, Any]:
     """Move the averages of gradients and of their squares, by recorded operations."""
     mean: Any = state["exp_avg"].lerp_(grad, 1 - beta1)
     square: Any = state["exp_avg_sq"]
@@ -87,10 +97,10 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         })
 
-    def _held(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _held(self, parameter: Tensor, group: ParamGroup) -> ParamState:
         return self._state(parameter, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state, lr = self._held(parameter, group), rate(group["lr"])
         beta1, beta2 = map(rate, group["betas"])
         step: Any = state["step"].add_(1)
@@ -107,7 +117,7 @@ class Adam(Optimizer):
         below = (square.sqrt() / (root * size)).add_(group["eps"] / size)
         parameter.addcdiv_(mean.clone(), below)
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self._held(parameter, group)
         step = counted(state)
         lr = number(group["lr"])
@@ -157,7 +167,7 @@ class Adamax(Optimizer):
             "differentiable": differentiable, "capturable": capturable,
         })
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state: Any = self._state(parameter, "exp_avg", "exp_inf")
         step = counted(state)
         beta1, beta2 = group["betas"]
@@ -168,7 +178,7 @@ class Adamax(Optimizer):
         largest.copy_(both.amax(0, keepdim=False))
         parameter.addcdiv_(state["exp_avg"], largest, value=-(rate(group["lr"]) / (1 - beta1**step)))
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self._state(parameter, "exp_avg", "exp_inf")
         step = counted(state)
         beta1, beta2 = group["betas"]
@@ -198,7 +208,7 @@ class NAdam(Optimizer):
             "capturable": capturable, "differentiable": differentiable,
         })
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state: Any = self._state(parameter, "exp_avg", "exp_avg_sq", mu_product=1)
         step, lr = counted(state), rate(group["lr"])
         beta1, beta2 = group["betas"]
@@ -212,7 +222,7 @@ class NAdam(Optimizer):
         parameter.addcdiv_(now, below)
         parameter.addcdiv_(later, below)
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self._state(parameter, "exp_avg", "exp_avg_sq", mu_product=1)
         step = counted(state)
         lr = number(group["lr"])
@@ -252,7 +262,7 @@ class RAdam(Optimizer):
             "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
         })
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self._state(parameter, "exp_avg", "exp_avg_sq")
         step = counted(state)
         lr = number(group["lr"])
@@ -270,7 +280,7 @@ class RAdam(Optimizer):
         array -= corrected * size
         written(parameter)
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state = self._state(parameter, "exp_avg", "exp_avg_sq")
         step, lr = counted(state), rate(group["lr"])
         beta1, beta2 = group["betas"]

@@ -35,7 +35,7 @@ def _check(owner: str, schedulers: Sequence[object], optimizer: object, none: st
 class _Combined(LRScheduler):
     _schedulers: list[LRScheduler]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Return everything but the optimizer, with the schedulers' own state."""
         state = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
         return {**state, "_schedulers": [one.state_dict() for one in self._schedulers]}
@@ -116,7 +116,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
-        threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0, eps: float = 1e-8,
+        threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0, eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
             raise fail("value", "Factor should be < 1.0.", ValueError)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradsh.api.optim.optimizer import Optimizer
+from gradsh.api.optim.optimizer import Optimizer, ParamGroup
 from gradsh.api.optim.scheduler_base import LRScheduler, check_optimizer, rates, set_rate
 from gradsh.engine.attribute_names import attributes_of, take_over
 from gradsh.text.fault import fail
@@ -24,7 +24,7 @@ def _for_groups(name: str, optimizer: Optimizer, value: object) -> list[Any]:
     return list(value)
 
 
-def _set_momentum(group: dict[str, Any], value: float, first_beta: bool) -> None:
+def _set_momentum(group: ParamGroup, value: float, first_beta: bool) -> None:
     if first_beta:
         group["betas"] = (value, *group["betas"][1:])
     else:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.optim.line_search import strong_wolfe
-from gradsh.api.optim.optimizer import Optimizer, check, number
+from gradsh.api.optim.optimizer import Optimizer, ParamGroup, ParamState, check, number
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.graph.tensor import Tensor, make, written
@@ -54,7 +54,7 @@ class LBFGS(Optimizer):
             one.array[...] = value
             written(one)
 
-    def step(self, closure: Callable[[], object] | None = None) -> Any:
+    def step(self, closure: Callable[[], object] | None = None) -> object:
         """Make up to max_iter iterations; return the loss of the first evaluation."""
         if closure is None:
             message = "LBFGS.step() missing 1 required positional argument: 'closure'"
@@ -62,7 +62,7 @@ class LBFGS(Optimizer):
         with grad_mode(False):
             return self._iterate(closure)
 
-    def _iterate(self, closure: Callable[[], object]) -> Any:
+    def _iterate(self, closure: Callable[[], object]) -> Tensor:
         def evaluate() -> Any:
             with grad_mode(True):
                 return closure()
@@ -115,7 +115,7 @@ class LBFGS(Optimizer):
         return first
 
     def _search(
-        self, evaluate: Callable[[], Any], group: dict[str, Any], length: float, direction: Array, loss: float,
+        self, evaluate: Callable[[], Any], group: ParamGroup, length: float, direction: Array, loss: float,
         gradient: Array, slope: float,
     ) -> tuple[float, Array, float, int]:
         if group["line_search_fn"] != "strong_wolfe":
@@ -132,7 +132,7 @@ class LBFGS(Optimizer):
         return strong_wolfe(at, length, direction, loss, gradient, slope)
 
 
-def _first_length(gradient: Array, rate: float) -> Any:
+def _first_length(gradient: Array, rate: float) -> Tensor | float:
     """Return the length of the very first step: a tensor where the gradient decides, as in PyTorch."""
     share = 1.0 / np.abs(gradient).sum()
     return make(np.asarray(share * gradient.dtype.type(rate))) if share < 1.0 else rate
@@ -141,7 +141,7 @@ def _first_length(gradient: Array, rate: float) -> Any:
 class _Held:
     """What L-BFGS knows of the steps so far, while it iterates; written to the optimizer's state at the end of a step."""
 
-    def __init__(self, state: dict[str, Any]) -> None:
+    def __init__(self, state: ParamState) -> None:
         for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
             setattr(self, name, state.get(name))
 
@@ -152,9 +152,9 @@ class _Held:
     ro: Any
     H_diag: Any
     prev_flat_grad: Any
-    prev_loss: Any
+    prev_loss: object
 
-    def direction(self, state: dict[str, Any], gradient: Array, history_size: int) -> Array:
+    def direction(self, state: ParamState, gradient: Array, history_size: int) -> Array:
         """Return the next direction from the gradient and the history of steps (two-loop recursion)."""
         if state["n_iter"] == 1:
             self.old_dirs, self.old_stps, self.ro, self.H_diag = [], [], [], 1
@@ -194,7 +194,7 @@ class _Held:
             self.prev_flat_grad.array[...] = gradient
             written(self.prev_flat_grad)
 
-    def store(self, state: dict[str, Any]) -> None:
+    def store(self, state: ParamState) -> None:
         """Write all to the state."""
         for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
             state[name] = getattr(self, name)

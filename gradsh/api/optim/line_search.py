@@ -1,7 +1,6 @@
 """The line search of L-BFGS: a step that satisfies the strong Wolfe conditions."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,9 @@ from gradsh.engine.values.dtype import Array
 Evaluate = Callable[[float], tuple[float, Array]]
 
 
-def cubic_minimum(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, bounds: Any = None) -> float:
+def cubic_minimum(
+    x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, bounds: tuple[float, ...] | None = None
+) -> float:
     """Return where the cubic through two points with given slopes is smallest, within bounds."""
     low, high = bounds if bounds is not None else ((x1, x2) if x1 <= x2 else (x2, x1))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)

@@ -1,12 +1,11 @@
 """Muon: momentum whose matrix is brought near an orthogonal one, in the 8 significant bits of bfloat16."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from gradsh.api.optim.adam import lerp
-from gradsh.api.optim.optimizer import Optimizer, number, zeros_like
+from gradsh.api.optim.optimizer import Optimizer, ParamGroup, number, zeros_like
 from gradsh.engine.graph.tensor import Tensor, written
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
@@ -67,7 +66,7 @@ class Muon(Optimizer):
                     message = f"Muon only supports 2D parameters whereas we found a parameter with size: {one.shape}"
                     raise fail("shape", message, ValueError, tensor=one)
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self.state[parameter]
         if "momentum_buffer" not in state:
             state["momentum_buffer"] = zeros_like(parameter)

@@ -7,7 +7,7 @@ does; nothing of it is recorded. Where a group is `differentiable`, `_recorded` 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,11 @@ _SETS = (
     "between runs. Please use a list instead."
 )
 
+ParamGroup: TypeAlias = dict[str, Any]
+"""Parameters and their settings, by PyTorch's names."""
+ParamState: TypeAlias = dict[str, Any]
+"""What an optimizer remembers of a parameter, by PyTorch's names."""
+
 
 class Required:
     """The default of a setting that every group must give."""
@@ -42,7 +47,7 @@ class Required:
 required = Required()
 
 
-class OptimizerState(defaultdict[Any, dict[str, Any]]):
+class OptimizerState(defaultdict[Any, ParamState]):
     """An optimizer's state: a dictionary for each parameter."""
 
     __script_attributes__ = frozenset({"get", "items", "keys", "values", "pop", "clear", "setdefault", "update", "copy"})
@@ -51,9 +56,9 @@ class OptimizerState(defaultdict[Any, dict[str, Any]]):
 class Optimizer(ScriptBase):
     """Base of the optimizers: `param_groups`, `state`, `defaults`, and a step over all parameters with a gradient."""
 
-    step_hooks: Any
+    step_hooks: object
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Any, defaults: dict[str, object]) -> None:
         self.defaults = defaults
         if defaults.get("fused") and defaults.get("differentiable"):
             raise fail("value", "`fused` does not support `differentiable`", RuntimeError)
@@ -64,9 +69,9 @@ class Optimizer(ScriptBase):
             )
             raise fail("type", message, TypeError)
         self.state: OptimizerState = OptimizerState(dict)
-        self.param_groups: list[dict[str, Any]] = []
-        self._pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
-        self._post_hooks: dict[int, Callable[..., Any]] = OrderedDict()
+        self.param_groups: list[ParamGroup] = []
+        self._pre_hooks: dict[int, Callable[..., object]] = OrderedDict()
+        self._post_hooks: dict[int, Callable[..., object]] = OrderedDict()
         groups = list(params)
         if not groups:
             raise fail("value", "optimizer got an empty parameter list", ValueError)
@@ -75,7 +80,7 @@ class Optimizer(ScriptBase):
         for group in groups:
             self.add_param_group(group)
 
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
+    def add_param_group(self, param_group: ParamGroup) -> None:
         """Add a group of parameters with settings of its own."""
         if not isinstance(param_group, dict):
             raise fail("type", f"param_group must be a dict, but got {type(param_group)}", TypeError)
@@ -108,7 +113,7 @@ class Optimizer(ScriptBase):
         for group in self.param_groups:
             clear_grads(group["params"], set_to_none)
 
-    def step(self, closure: Callable[[], object] | None = None) -> Any:
+    def step(self, closure: Callable[[], object] | None = None) -> object:
         """Update all parameters that have a gradient; `closure` computes the loss anew and is returned its value."""
         for hook in list(self._pre_hooks.values()):
             hook(self, (), {})
@@ -138,7 +143,7 @@ class Optimizer(ScriptBase):
                 grad = meta.grad.array
                 self._update(parameter, -grad if group.get("maximize") else grad, group)
 
-    def _state(self, parameter: Tensor, *zeros: str, **values: float) -> dict[str, Any]:
+    def _state(self, parameter: Tensor, *zeros: str, **values: float) -> ParamState:
         """Return a parameter's state; at first no steps, `values` as numbers, and `zeros` as tensors like the parameter."""
         state = self.state[parameter]
         if not state:
@@ -146,10 +151,10 @@ class Optimizer(ScriptBase):
             state.update((name, zeros_like(parameter)) for name in zeros)
         return state
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: object, grad: object, group: ParamGroup) -> None:
         raise fail("value", f"{type(self).__name__} cannot be differentiable", NotImplementedError)
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         raise fail("type", f"{type(self).__name__} is missing the required `step` function", NotImplementedError)
 
     def register_step_pre_hook(self, hook: Callable[..., object]) -> Handle:
@@ -162,7 +167,7 @@ class Optimizer(ScriptBase):
 
     # --- saving and loading -----------------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Return {"state": {parameter number: state}, "param_groups": [...]}: parameters are numbered over all groups."""
         numbers: dict[int, int] = {}
         groups = []
@@ -204,7 +209,7 @@ class Optimizer(ScriptBase):
         return text + ")"
 
 
-def _parameters(group: dict[str, Any]) -> list[Any]:
+def _parameters(group: ParamGroup) -> list[object]:
     given = group["params"]
     if isinstance(given, Tensor):
         return [given]
@@ -232,12 +237,12 @@ def number(value: Any) -> float:
     return value.item() if isinstance(value, Tensor) else value
 
 
-def rate(value: Any) -> Any:
+def rate(value: object) -> Any:
     """Return a learning rate as recorded operations take it: a tensor of one element without dims."""
     return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
 
 
-def with_decay(parameter: Any, grad: Any, group: dict[str, Any]) -> Any:
+def with_decay(parameter: Tensor, grad: Tensor, group: ParamGroup) -> Tensor:
     """Return the gradient with the weight decay added, by recorded operations."""
     decay = group["weight_decay"]
     if isinstance(decay, Tensor) and decay.requires_grad:
@@ -255,7 +260,7 @@ def counter(value: float = 0) -> Tensor:
     return make(np.asarray(value, np.float32))
 
 
-def decayed(parameter: Tensor, grad: Array, group: dict[str, Any]) -> Array:
+def decayed(parameter: Tensor, grad: Array, group: ParamGroup) -> Array:
     """Return the gradient with the weight decay added."""
     decay = group["weight_decay"]
     return grad + parameter.array * decay if decay != 0 else grad

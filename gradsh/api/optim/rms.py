@@ -8,6 +8,8 @@ import numpy as np
 from gradsh.api.optim.adam import counted, decayed_square
 from gradsh.api.optim.optimizer import (
     Optimizer,
+    ParamGroup,
+    ParamState,
     check,
     check_signs,
     counter,
@@ -35,11 +37,11 @@ class RMSprop(Optimizer):
             "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
         })
 
-    def _held(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _held(self, parameter: Tensor, group: ParamGroup) -> ParamState:
         more = [name for name, used in (("momentum_buffer", group["momentum"] > 0), ("grad_avg", group["centered"])) if used]
         return self._state(parameter, "square_avg", *more)
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state: Any = self._held(parameter, group)
         counted(state)
         grad = with_decay(parameter, grad, group)
@@ -56,7 +58,7 @@ class RMSprop(Optimizer):
         else:
             parameter.addcdiv_(grad, root, value=-lr)
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self._held(parameter, group)
         counted(state)
         grad = decayed(parameter, grad, group)
@@ -105,7 +107,7 @@ class Adagrad(Optimizer):
     def share_memory(self) -> None:
         """Do nothing."""
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self.state[parameter]
         step = counted(state)
         grad = decayed(parameter, grad, group)
@@ -116,7 +118,7 @@ class Adagrad(Optimizer):
         parameter.array -= grad / (np.sqrt(total.array) + group["eps"]) * size
         written(parameter)
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state: Any = self.state[parameter]
         step = counted(state)
         grad = with_decay(parameter, grad, group)
@@ -140,7 +142,7 @@ class Adadelta(Optimizer):
             "foreach": foreach, "differentiable": differentiable,
         })
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self._state(parameter, "square_avg", "acc_delta")
         counted(state)
         grad = decayed(parameter, grad, group)
@@ -151,7 +153,7 @@ class Adadelta(Optimizer):
         parameter.array -= step * number(group["lr"])
         written(parameter)
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state: Any = self._state(parameter, "square_avg", "acc_delta")
         counted(state)
         grad = with_decay(parameter, grad, group)
@@ -178,7 +180,7 @@ class Rprop(Optimizer):
             "differentiable": differentiable, "capturable": capturable,
         })
 
-    def _held(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+    def _held(self, parameter: Tensor, group: ParamGroup) -> ParamState:
         state = self.state[parameter]
         if not state:
             state["step"] = counter(0)
@@ -186,7 +188,7 @@ class Rprop(Optimizer):
             state["step_size"] = make(np.full_like(parameter.array, number(group["lr"])))
         return state
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state: Any = self._held(parameter, group)
         counted(state)
         smaller, larger = group["etas"]
@@ -200,7 +202,7 @@ class Rprop(Optimizer):
         parameter.addcmul_(grad.sign(), size, value=-1)
         state["prev"].copy_(grad)
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         state = self._held(parameter, group)
         counted(state)
         smaller, larger = group["etas"]
@@ -231,7 +233,7 @@ class ASGD(Optimizer):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         lr = number(group["lr"])
         state: Any = self._state(parameter, "ax", eta=lr, mu=1)
         step = counted(state)
@@ -244,14 +246,14 @@ class ASGD(Optimizer):
             average.add_(parameter.sub(average).mul_(mu))
         self._advance(state, lr, step, group)
 
-    def _advance(self, state: dict[str, Any], lr: float, step: float, group: dict[str, Any]) -> None:
+    def _advance(self, state: ParamState, lr: float, step: float, group: ParamGroup) -> None:
         """Note the rates of the next step."""
         state["eta"].array[...] = lr / math.pow(1 + group["lambd"] * lr * step, group["alpha"])
         state["mu"].array[...] = 1 / max(1, step - group["t0"])
         written(state["eta"])
         written(state["mu"])
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         lr = number(group["lr"])
         state = self._state(parameter, "ax", eta=lr, mu=1)
         step = counted(state)

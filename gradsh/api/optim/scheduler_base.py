@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gradsh.api.optim.optimizer import Optimizer
+from gradsh.api.optim.optimizer import Optimizer, ParamGroup
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase, take_over
 from gradsh.engine.graph.tensor import Tensor
@@ -23,7 +23,7 @@ _ORDER = (
 )
 
 
-def rates(optimizer: Optimizer, key: str = "lr") -> list[Any]:
+def rates(optimizer: Optimizer, key: str = "lr") -> list[float]:
     """Return the learning rates of the groups (or their first ones); tensors as copies, since steps write into them."""
     return [copied(group[key]) for group in optimizer.param_groups]
 
@@ -33,7 +33,7 @@ def copied(rate: object) -> Any:
     return rate.clone() if isinstance(rate, Tensor) else rate
 
 
-def set_rate(group: dict[str, Any], rate: Tensor | float) -> None:
+def set_rate(group: ParamGroup, rate: Tensor | float) -> None:
     """Give a group a learning rate: a tensor stays the same one."""
     if isinstance(group["lr"], Tensor):
         group["lr"].fill_(float(rate))
@@ -69,16 +69,16 @@ class LRScheduler(ScriptBase):
         self.step()
         self._is_initial = False
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Return everything but the optimizer."""
         skip = ("optimizer", "_steps_before")
         return {name: value for name, value in self.__dict__.items() if name not in skip}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: dict[str, object]) -> None:
         """Take over what state_dict returned: values of names that the scheduler has, of the types they have."""
         take_over(self, state_dict)
 
-    def get_last_lr(self) -> list[Any]:
+    def get_last_lr(self) -> list[float]:
         """Return the learning rates that the last step set."""
         return self._last_lr
 
@@ -109,7 +109,7 @@ class LRScheduler(ScriptBase):
             set_rate(group, value)
         self._last_lr = rates(self.optimizer)
 
-    def _scaled(self, factor: float) -> list[Any]:
+    def _scaled(self, factor: float) -> list[float]:
         return [rate * factor for rate in rates(self.optimizer)]
 
 

@@ -23,7 +23,7 @@ class _ByFunction(LRScheduler):
         self.lr_lambdas: list[Callable[[int], float]] = given
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Return everything but the optimizer and the functions; of callable objects, their attributes."""
         state = super().state_dict()
         del state["lr_lambdas"]
@@ -74,7 +74,7 @@ class StepLR(LRScheduler):
             return rates(self.optimizer)
         return self._scaled(self.gamma)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
@@ -92,7 +92,7 @@ class MultiStepLR(LRScheduler):
             return rates(self.optimizer)
         return self._scaled(self.gamma ** self.milestones[self.last_epoch])
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return [base * self.gamma**passed for base in self.base_lrs]
 
@@ -115,7 +115,7 @@ class ConstantLR(LRScheduler):
             return self._scaled(self.factor)
         return self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else rates(self.optimizer)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
         return [base * factor for base in self.base_lrs]
 
@@ -146,7 +146,7 @@ class LinearLR(LRScheduler):
         rise = self.end_factor - self.start_factor
         return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         rise = self.end_factor - self.start_factor
         done = min(self.total_iters, self.last_epoch)
         return [base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs]
@@ -163,7 +163,7 @@ class ExponentialLR(LRScheduler):
         """Return the rates for this epoch."""
         return rates(self.optimizer) if self._is_initial else self._scaled(self.gamma)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[float]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
@@ -182,7 +182,7 @@ class PolynomialLR(LRScheduler):
         left, before = 1.0 - self.last_epoch / self.total_iters, 1.0 - (self.last_epoch - 1) / self.total_iters
         return self._scaled((left / before) ** self.power)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
         return [base * left**self.power for base in self.base_lrs]
 
@@ -209,7 +209,7 @@ class CosineAnnealingLR(LRScheduler):
         now, before = (1 + math.cos(math.pi * at / period) for at in (epoch, epoch - 1))
         return [now / before * (rate - least) + least for rate in held]
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _get_closed_form_lr(self) -> list[object]:
         least = self.eta_min
         height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
         return [least + (base - least) * height / 2 for base in self.base_lrs]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.optim.optimizer import Optimizer, check_signs, decayed, number, rate, with_decay
+from gradsh.api.optim.optimizer import Optimizer, ParamGroup, check_signs, decayed, number, rate, with_decay
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
@@ -28,7 +28,7 @@ class SGD(Optimizer):
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
         })
 
-    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+    def _update(self, parameter: Tensor, grad: Array, group: ParamGroup) -> None:
         array = parameter.array
         grad = decayed(parameter, grad, group)
         momentum = group["momentum"]
@@ -45,7 +45,7 @@ class SGD(Optimizer):
         array -= grad * number(group["lr"])
         written(parameter)
 
-    def _recorded(self, parameter: Any, grad: Any, group: dict[str, Any]) -> None:
+    def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         grad = with_decay(parameter, grad, group)
         momentum, lr = group["momentum"], rate(group["lr"])
         if momentum != 0:

@@ -59,7 +59,7 @@ _CREATE_GRAPH_WARNING = (
 )
 
 
-def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
+def _input_targets(inputs: list[Any]) -> dict[Node, set[int] | None]:
     chosen = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     if not chosen:
         raise fail("value", "`inputs` argument to `backward()` cannot be empty.", RuntimeError)
@@ -150,7 +150,7 @@ def _handed_out(value: Any) -> Tensor:
 
 def make_roots(
     tensors: Sequence[Tensor], gradients: Sequence[Tensor | None] | None, create_graph: bool
-) -> list[tuple[Edge, Any]]:
+) -> list[tuple[Edge, object]]:
     """Return the edges where a pass starts and the gradient each starts with, after PyTorch's checks."""
     given: Sequence[Tensor | None] = gradients if gradients is not None else (None,) * len(tensors)
     if len(given) < len(tensors):  # more of them are not looked at

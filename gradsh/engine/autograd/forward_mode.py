@@ -5,7 +5,6 @@ through what they compute of `u` gives back what multiplies it: the Jacobian tim
 element by element, its formula multiplies by the very derivative that the tangent needs. A view of a tensor has the same
 view of its tangent. All this is done by operations, so tangents have graphs and, within outer levels, tangents of their own.
 """
-
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from gradsh.engine.dispatch.tangents import Level, beneath, levels, put, set_tan
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 _REFUSED = (
@@ -30,7 +30,7 @@ _REFUSED = (
 )
 
 
-def follow(record: Overload, values: list[Any], outputs: object, made: object) -> None:
+def follow(record: Overload, values: list[object], outputs: object, made: object) -> None:
     """Give the results of an operation, `made` of the kernel's outputs, their tangents."""
     results = made if isinstance(made, (tuple, list)) else (made,)
     outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
@@ -88,13 +88,13 @@ def follow_write(record: Overload, values: list[Any], outputs: object) -> Callab
     return finish
 
 
-def _inputs(record: Overload, values: list[Any]) -> list[Any]:
+def _inputs(record: Overload, values: list[object]) -> list[object]:
     """Return the inputs that the record differentiates by (all, where it refuses tangents), those of lists one by one."""
     places = (values[place] for place in (record.tensors or () if record.forward_mode == "refused" else record.plan.edges))
     return [one for value in places for one in (value if type(value) is list else (value,))]
 
 
-def _tangents_of_inputs(record: Overload, values: list[Any], level: Level) -> list[Tensor | None]:
+def _tangents_of_inputs(record: Overload, values: list[object], level: Level) -> list[Tensor | None]:
     if not record.grads:
         return []
     inputs = _inputs(record, values)
@@ -116,7 +116,7 @@ class _Step:
 
     __slots__ = ("node", "outputs", "record", "tangents", "values")
 
-    def __init__(self, record: Overload, values: list[Any], outputs: Any, tangents: list[Tensor | None]) -> None:
+    def __init__(self, record: Overload, values: list[object], outputs: Any, tangents: list[Tensor | None]) -> None:
         if not record.node and record.grads:
             raise fail("other", f"Trying to use forward AD with aten::{record.name} that does not support it.", NotImplementedError)
         if record.forward_mode == "refused":
@@ -161,7 +161,7 @@ class _Step:
             given[0] = find("clone")(given[0])
         return Operation.run(self.record, given)
 
-    def _is_elementwise(self, result: Any) -> bool:
+    def _is_elementwise(self, result: Array) -> bool:
         record = self.record
         return record.forward_mode == "elementwise" or (
             record.ufunc is not None and record.plan.edges == record.tensors and not record.plan.asked and all(

@@ -53,7 +53,7 @@ def noted(gradient: Array) -> int:
 def writes(*counts: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what makes a formula tell how often its gradient (each of several) is written in PyTorch."""
 
-    def decorate(formula: Callable[..., object]) -> Callable[..., Any]:
+    def decorate(formula: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(formula)
         def counted(*args: object, **kwargs: object) -> Any:
             found = formula(*args, **kwargs)

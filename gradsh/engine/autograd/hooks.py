@@ -75,7 +75,7 @@ def retain_at(tensor: Tensor, former: Iterable[Edge | None], new: Edge) -> None:
     new[0].more().keep_grads[new[1]] = weakref.ref(tensor)
 
 
-def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: object) -> Any:
+def run_tensor_hooks(hooks: dict[int, Callable[..., object]], grad: object) -> Any:
     """Run hooks over one gradient (array or Tensor, returned as the same kind; None if none arrived)."""
     plain = not isinstance(grad, Tensor)
     value: Tensor | None = None if grad is None else as_tensor(grad)
@@ -127,7 +127,7 @@ def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:
     return grads
 
 
-def run_prehooks(node: Node, grads: list[Any]) -> list[Any]:
+def run_prehooks(node: Node, grads: list[object]) -> list[object]:
     """Run the pre-hooks of a node; a returned tuple replaces the gradients of its outputs."""
     assert node.extra is not None
     count = _shown_outputs(node)
@@ -147,7 +147,7 @@ def _shown_outputs(node: Node) -> int:
     return count
 
 
-def run_post_hooks(node: Node, results: list[Any], grads: list[Any]) -> list[Any]:
+def run_post_hooks(node: Node, results: list[Any], grads: list[object]) -> list[Any]:
     """Run the post-hooks of a node; a returned tuple replaces the gradients of its inputs."""
     assert node.extra is not None
     for hook in list(node.extra.posthooks.values()):
@@ -184,11 +184,11 @@ def keep_grad(tensor: Tensor, grad: object) -> None:
         meta.grad = make(meta.grad.array + grad)
 
 
-def _as_tensors(grads: Any) -> tuple[Any, ...]:
+def _as_tensors(grads: Any) -> tuple[object, ...]:
     return tuple(one if one is None else as_tensor(one) for one in grads)
 
 
-def _like(found: tuple[Any, ...], grads: list[Array]) -> list[Any]:
+def _like(found: tuple[Any, ...], grads: list[Any]) -> list[Any]:
     """Return hook results as the kind of gradients that the pass carries."""
     recorded = any(isinstance(one, Tensor) for one in grads)
     return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
@@ -226,7 +226,7 @@ def accumulate(
     return first
 
 
-def _hooked(node: AccumulateGrad, grad: Any, written: int) -> tuple[Any, int]:
+def _hooked(node: AccumulateGrad, grad: Any, written: int) -> tuple[Array, int]:
     """Return what the hooks of a leaf and of its node make of a gradient, and how often it has been added to by then."""
     hooks = autograd_meta(node.variable).hooks
     if hooks:
@@ -250,7 +250,7 @@ def as_tensor(grad: Any, written: int = 0) -> Tensor:
     return fresh
 
 
-def as_array(grad: Tensor | None) -> Any:
+def as_array(grad: Any) -> Any:
     """Return the array of a gradient; how often it was written is kept beside it."""
     if grad is None:
         return None
@@ -259,7 +259,7 @@ def as_array(grad: Tensor | None) -> Any:
     return grad.array
 
 
-def owns_memory(array: Any) -> bool:
+def owns_memory(array: Array) -> bool:
     """Whether `array` (to which its caller alone refers) is no view: PyTorch adds to no view in place."""
     return array.base is None
 

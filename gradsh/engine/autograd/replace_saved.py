@@ -31,7 +31,7 @@ def cut_off(tensor: Tensor) -> None:
         _resave(tensor, array, lambda kept: kept._replace(edge=None, packed=(DETACHED, None, array.shape, array.dtype)))
 
 
-def _resave(tensor: Tensor, array: Any, change: Callable[[SavedVariable], SavedVariable]) -> None:
+def _resave(tensor: Tensor, array: object, change: Callable[[SavedVariable], SavedVariable]) -> None:
     counter = tensor.counter
 
     def changed(entry: Any) -> Any:

@@ -5,7 +5,6 @@ One step is that of a plain pass, whose gradients are arrays; the other is that 
 plain case: one output, saved tensors that no hook has packed, one formula for each input. Whatever is not plain is left as it
 was and `FALLBACK`. Nothing is left out: versions are checked, what frees a node is noted, leaves receive in the same order.
 """
-
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +30,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta
 from gradsh.engine.parallel import spread, spread_into
 from gradsh.engine.schema.formulas import computes
 from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload, fall_back
+from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.layout import COMPUTED_BY_ELEMENTS, disagree, is_turned
 from gradsh.engine.values.storage import VersionCounter
 
@@ -144,18 +144,18 @@ def _has_step(record: Overload, layout: NodeLayout) -> bool:
     return layout is not COMPACT or (len(plan.saves) <= 2 and len(plan.edges) <= 2)
 
 
-def write_step(record: Overload) -> Callable[..., Any]:
+def write_step(record: Overload) -> Callable[..., object]:
     """Write the step of a record's nodes in a plain pass, those with a tuple of entries."""
     return _step_of(record, ENTRIES)
 
 
-def write_compact_step(record: Overload) -> Callable[..., Any]:
+def write_compact_step(record: Overload) -> Callable[..., object]:
     """Write the step of a record's `CompactNode`s in a plain pass."""
     if not record.is_elementwise or not _has_step(record, COMPACT):
         return _step_of(record, COMPACT)
     written: list[Callable[..., Any]] = []
 
-    def careful(*given: Any) -> Any:
+    def careful(*given: object) -> Any:
         """Run the step that looks at the order of the gradient, too."""
         if not written:
             written.append(_step_of(record, COMPACT))
@@ -164,7 +164,9 @@ def write_compact_step(record: Overload) -> Callable[..., Any]:
     return _step_of(record, COMPACT, careful)  # such nodes have saved nothing out of row-major order
 
 
-def _step_of(record: Overload, layout: NodeLayout, careful: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def _step_of(
+    record: Overload, layout: NodeLayout, careful: Callable[..., object] | None = None
+) -> Callable[..., object]:
     """Write a step. With `careful` all that it reads and delivers is in row-major order, but for what `careful` takes over."""
     plan = record.plan
     if not _has_step(record, layout):
@@ -205,7 +207,7 @@ def _arguments(calls: tuple[tuple[str, object], ...]) -> list[str]:
 
 
 def _formula(
-    record: Overload, layout: NodeLayout, scope: dict[str, Any], targets: tuple[int, ...], formula: Formula,
+    record: Overload, layout: NodeLayout, scope: dict[str, object], targets: tuple[int, ...], formula: Formula,
     calls: tuple[tuple[str, object], ...],
 ) -> str:
     """Write one gradient: the call of its formula, or what the formula computes where that is a single product."""
@@ -241,13 +243,13 @@ def _product(saved: str, layout: NodeLayout, last: bool) -> str:
     return f"(multiply(grad, {factor}) if not large{unlike} else multiply_into({into}, grad, {factor}))"
 
 
-def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
+def _multiply_into(into: Array | None, grad: Array, factor: Array) -> Array:
     if into is not None and factor.shape == grad.shape and grad.flags.c_contiguous and factor.flags.c_contiguous:
         return spread_into(into, np.multiply, grad, factor)
     return np.multiply(grad, factor, into) if into is not None else spread(np.multiply, grad, factor)
 
 
-def write_recorded_step(record: Overload) -> Callable[..., Any]:
+def write_recorded_step(record: Overload) -> Callable[..., object]:
     """Write the step of a record's `CompactNode`s in a pass that is recorded itself."""
     plan = record.plan
     if not _has_step(record, COMPACT) or any(save.output < 0 and save.param not in plan.edges for save in plan.saves):
@@ -277,7 +279,7 @@ def _restore(record: Overload, slot: int) -> str:
     return fill(_RESTORE, slot=str(slot), version=version, edge=edge, readers=readers)
 
 
-def restored(array: Any, version: Any, edge: object) -> Tensor:
+def restored(array: Array, version: Any, edge: object) -> Tensor:
     """Return the tensor that was saved: same memory, same version, same place in the graph."""
     node, output = edge if type(edge) is tuple else (edge, 0)
     leaf = type(node) is AccumulateGrad

@@ -22,7 +22,7 @@ from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import NumpyDType
 from gradsh.engine.values.layout import as_operands, is_turned
 
-_CONSTANTS: dict[Any, Any] = {}
+_CONSTANTS: dict[object, object] = {}
 _MOST_CONSTANTS = 4096
 LARGE = 1 << 20
 """Bytes from which an allocation is announced to the limits first."""
@@ -145,7 +145,7 @@ def remember(tensor: Tensor, descriptor: Any) -> None:
         tensor.descriptor = descriptor
 
 
-def constant(number: Any, dtype: NumpyDType) -> Any:
+def constant(number: float, dtype: NumpyDType) -> Any:
     """Return a Python number as a 0-d array of `dtype`, made once (a ufunc is twice as fast with one)."""
     if not number:
         return np.array(number, dtype)
@@ -198,7 +198,7 @@ def _steps(matrix: Tensor) -> Any:
     return step // array.itemsize, following // array.itemsize
 
 
-def write_elementwise(record: Overload, general: Callable[..., object] | None = None) -> Callable[..., Any]:
+def write_elementwise(record: Overload, general: Callable[..., object] | None = None) -> Callable[..., object]:
     """Write the fast path of a record that names its ufunc, or of a product of two matrices.
 
     What is not plain is left to `general` where that is given.

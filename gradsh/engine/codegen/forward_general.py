@@ -22,7 +22,7 @@ from gradsh.engine.schema.overload import FALLBACK, Overload
 from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param
 from gradsh.engine.values.layout import is_turned, laid
 
-WRONG_OVERLOAD: Any = object()
+WRONG_OVERLOAD = object()
 """What a fast path answers when the arguments are not those of its overload."""
 
 _PRIMITIVE = """
@@ -127,12 +127,12 @@ _LAID_AS_OPERANDS = """
 """What is out of row-major order has a node whose step looks at the order of all that it reads."""
 
 
-def fast_path_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+def fast_path_of(operation: Operation) -> Callable[[tuple[object, ...], dict[str, object]], object]:
     """Return the fast path of an operation: called with a call's arguments, it answers FALLBACK where there is none."""
-    table: dict[Any, tuple[Callable[..., Any], ...]] = {}
+    table: dict[object, tuple[Callable[..., object], ...]] = {}
     written: dict[Any, Callable[..., Any] | None] = {}
 
-    def fast_path(args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def fast_path(args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         key = (len(args), *kwargs) if kwargs else len(args)
         ways = table.get(key)
         if ways is None:
@@ -146,7 +146,9 @@ def fast_path_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, A
     return fast_path
 
 
-def _ways(records: list[Overload], written: dict[Any, Any], given: int, kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
+def _ways(
+    records: list[Overload], written: dict[Any, Any], given: int, kwargs: dict[str, object]
+) -> list[Callable[..., object]]:
     """Return the fast paths of the overloads that calls of this form may mean, in order, up to the first that has none."""
     found: list[Callable[..., Any]] = []
     for record in records:
@@ -165,12 +167,12 @@ def _ways(records: list[Overload], written: dict[Any, Any], given: int, kwargs: 
     return found
 
 
-def _respelt(way: Callable[..., object], names: dict[str, str]) -> Callable[..., Any]:
+def _respelt(way: Callable[..., object], names: dict[str, str]) -> Callable[..., object]:
     """Return a fast path called by other spellings of the parameters' names."""
     return lambda *args, **kwargs: way(*args, **{names[name]: value for name, value in kwargs.items()})
 
 
-def _doubted(record: Overload) -> Callable[..., Any]:
+def _doubted(record: Overload) -> Callable[..., object]:
     """Return what stands for an overload that has no fast path: it tells by the first argument whether the call may mean it."""
     accept = record.signature.params[0].accept
 
@@ -197,7 +199,7 @@ def is_plain_composite(record: Overload) -> bool:
     return not any(one.variadic and (place != last or one.type not in {"ints", "sizes"}) for place, one in enumerate(params))
 
 
-def write_composite(record: Overload, spread: bool) -> Callable[..., Any]:
+def write_composite(record: Overload, spread: bool) -> Callable[..., object]:
     """Write the fast path of a composite: what it does, once its arguments are bound."""
     params = record.signature.params
     scope = fragments.forward_scope(record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, _body=record.forward)
@@ -223,7 +225,7 @@ def is_plain(record: Overload) -> bool:
     return not any(param.variadic and (place != last or param.type != "ints") for place, param in enumerate(params))
 
 
-def write_primitive(record: Overload, spread: bool) -> Callable[..., Any]:
+def write_primitive(record: Overload, spread: bool) -> Callable[..., object]:
     """Write the fast path of a record. With `spread` a variadic parameter takes its numbers one by one, else by its name."""
     params = record.signature.params
     scope = fragments.forward_scope(
@@ -270,7 +272,7 @@ def _generally(record: Overload, out: str) -> str:
     return f"return _wrap(RECORD, [{names}], {out}, _ambient)"
 
 
-def _parameters(record: Overload, scope: dict[str, Any], spread: bool) -> str:
+def _parameters(record: Overload, scope: dict[str, object], spread: bool) -> str:
     words: list[str] = []
     for place, param in enumerate(record.signature.params):
         if param.keyword_only and not any(word.startswith("*") for word in words):
@@ -287,12 +289,12 @@ def _array(param: Param, place: int) -> str:
     return f"(None if {param.name} is None else _a{place})" if param.optional else f"_a{place}"
 
 
-def _bindings(params: tuple[Param, ...], scope: dict[str, Any], spread: bool) -> str:
+def _bindings(params: tuple[Param, ...], scope: dict[str, object], spread: bool) -> str:
     """Write what `Signature.bind` does with each argument."""
     return "\n".join(_binding(param, place, scope, spread) for place, param in enumerate(params))
 
 
-def _binding(param: Param, place: int, scope: dict[str, Any], spread: bool) -> str:
+def _binding(param: Param, place: int, scope: dict[str, object], spread: bool) -> str:
     name, accept = param.name, f"_accept{place}"
     scope[accept] = param.accept if param.type != "any" else param.convert  # the latter refuses None where there may be none
     if param.variadic and spread:

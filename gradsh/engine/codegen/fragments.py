@@ -10,7 +10,7 @@ they cannot clash. Functions of the backward pass have no parameters of an opera
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ FLOAT64 = np.dtype(np.float64)
 # --- forward ------------------------------------------------------------------------------------------------------
 
 
-def forward_scope(record: Overload, **names: object) -> dict[str, Any]:
+def forward_scope(record: Overload, **names: object) -> dict[str, object]:
     """Return the names that forward functions use: those of the fragments here, and the function's own."""
     return {
         "Tensor": Tensor, "FALLBACK": FALLBACK, "F32": FLOAT32, "F64": FLOAT64, "RECORD": record,

@@ -2,7 +2,6 @@
 
 What writes them is imported then, so that a short program pays nothing for it.
 """
-
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,8 @@ from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, SPECIALIZE
 
 
 def specialize_on_use(
-    general: Callable[..., object], write: Callable[[], Callable[..., object] | None], install: Callable[[Any], None],
-) -> Callable[..., Any]:
+    general: Callable[..., object], write: Callable[[], Callable[..., object] | None], install: Callable[[object], None],
+) -> Callable[..., object]:
     """Return what does as `general` does at first; then it installs what `write` returns (None: nothing can be written) and calls that."""
     calls = 0
 
@@ -34,7 +33,7 @@ def specialize_on_use(
 def quicken(operation: Operation, record: Overload) -> None:
     """Give an operation the fast path of an elementwise record."""
 
-    def write() -> Callable[..., Any] | None:
+    def write() -> Callable[..., object] | None:
         from gradsh.engine.codegen.forward_elementwise import is_quick, write_elementwise
 
         if not is_quick(record):
@@ -48,10 +47,10 @@ def quicken(operation: Operation, record: Overload) -> None:
     install(specialize_on_use(fall_back, write, install))
 
 
-def quicken_operator(operation: Operation, general: Callable[..., object], special: str) -> Callable[..., Any]:
+def quicken_operator(operation: Operation, general: Callable[..., object], special: str) -> Callable[..., object]:
     """Return the function behind an operator, which the fast path of its operation takes the place of."""
 
-    def write() -> Callable[..., Any] | None:
+    def write() -> Callable[..., object] | None:
         from gradsh.engine.codegen.forward_elementwise import is_quick, write_elementwise
 
         for record in operation.records:
@@ -62,7 +61,7 @@ def quicken_operator(operation: Operation, general: Callable[..., object], speci
     return specialize_on_use(general, write, lambda written: setattr(Tensor, special, written or general))
 
 
-def _step_on_use(kind: str) -> Callable[..., Any]:
+def _step_on_use(kind: str) -> Callable[..., object]:
     """Return what stands for one of a record's steps at first: it counts the nodes of all kinds, then writes the step."""
 
     def counting(node: Any, run: Any, *rest: object) -> Any:

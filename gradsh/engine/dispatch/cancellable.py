@@ -29,13 +29,13 @@ def cancellable_from(kernel: Callable[..., object]) -> int:
     return LARGE if getattr(kernel, "__module__", "") in SUPERLINEAR else HUGE  # a ufunc of an older numpy has none
 
 
-def is_long(kernel: Callable[..., object], arguments: list[Any]) -> bool:
+def is_long(kernel: Callable[..., object], arguments: list[object]) -> bool:
     """Whether any of a kernel's arguments has more elements than that."""
     most = cancellable_from(kernel)
     return any(type(one) is np.ndarray and one.size > most for one in arguments)
 
 
-def run_cancellable(kernel: Callable[..., object], arguments: list[Any], check: Callable[[int], None]) -> Any:
+def run_cancellable(kernel: Callable[..., object], arguments: list[object], check: Callable[[int], None]) -> Any:
     """Return what the kernel returns, or raise what it raises or what `check` raises meanwhile."""
     found: list[Any] = []
     failed: list[BaseException] = []

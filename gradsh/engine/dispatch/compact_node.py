@@ -16,9 +16,9 @@ from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
 from gradsh.engine.graph.types import Location
 from gradsh.engine.values.storage import VersionCounter
 
-SAVED: Any = object()
+SAVED = object()
 """`raw` of a node whose saved tensors stand in its slots."""
-FREED: Any = object()
+FREED = object()
 """`raw` of a node that a compact step has freed: shapes and dtypes stand in the slots, and what freed it in the first counter's."""
 OWN_RESULT: Any = object()
 """Tells the version of a saved result of the node's own: the node, which must not refer to itself."""
@@ -40,8 +40,8 @@ class CompactNode(OpNode):
     __init__ = object.__init__  # so that the class can be called at the cost of `object`
     spans: None = None
 
-    left: Any
-    right: Any
+    left: object
+    right: object
     activation: Any
     code: Any
     offset: int
@@ -90,7 +90,7 @@ class CompactNode(OpNode):
         return raw
 
     @entries.setter
-    def entries(self, value: Any) -> None:
+    def entries(self, value: object) -> None:
         self.raw = value
         self._clear()
 
@@ -150,7 +150,7 @@ class CompactNode(OpNode):
         by = self.saved_by1
         return first, (self.saved_array1, self if by is OWN_RESULT else by, self.saved_version1)
 
-    def live_arrays(self) -> list[Any] | None:
+    def live_arrays(self) -> list[object] | None:
         """Return the arrays of its live saved tensors; None where the entries must be asked (some are packed, or numbers)."""
         if self.raw is not SAVED:
             return None if type(self.raw) is tuple and self.raw else []
@@ -166,7 +166,7 @@ class CompactNode(OpNode):
             return None
         return [two] if one is None else [one, two]
 
-    def live_slots(self) -> list[tuple[str, Any, Any, int]] | None:
+    def live_slots(self) -> list[tuple[str, object, object, int]] | None:
         """Return (name, array, what tells its version, version then) of what `live_arrays` returns."""
         if self.raw is not SAVED:
             return None if type(self.raw) is tuple and self.raw else []
@@ -208,7 +208,7 @@ class CompactNode(OpNode):
         two = two, (self if by is OWN_RESULT else by).version != self.saved_version1
         return [two] if one is None else [one, two]
 
-    def saved_arrays(self) -> list[Any]:
+    def saved_arrays(self) -> list[object]:
         """Return the arrays that are saved as they are; other things may be among them."""
         return [array for array, _, _ in self.slots()] if self.raw is SAVED else super().saved_arrays()
 
@@ -277,7 +277,7 @@ class CompactNode(OpNode):
         """Return what the node has saved, for `put_back`: its slots as they stand."""
         return _HeldSlots(self.slots()) if self.raw is SAVED else self.entries
 
-    def put_back(self, held: Any) -> None:
+    def put_back(self, held: object) -> None:
         """Let the node have what it had saved when `hold` was called, freed since or not."""
         if type(held) is not _HeldSlots:
             self.entries = held
@@ -349,7 +349,7 @@ def counter_of(node: CompactNode | None) -> VersionCounter:
     return counter
 
 
-def _shown(end: Any) -> tuple[Any, int]:
+def _shown(end: Any) -> tuple[object, int]:
     if type(end) is tuple:
         return end[0].facade(), end[1]
     return _NOWHERE if end is None else (end if end.titled else end.facade(), 0)

@@ -45,7 +45,7 @@ _INPLACE_FUNCTIONS = (
 _WRITING = frozenset(_INPLACE_FUNCTIONS.split())
 
 
-def _specialize(operation: Operation) -> Callable[..., Any]:
+def _specialize(operation: Operation) -> Callable[..., object]:
     from gradsh.engine.codegen.forward_general import fast_path_of
 
     return fast_path_of(operation)
@@ -57,7 +57,7 @@ def _write_out(operation: Operation, args: tuple[object, ...], kwargs: dict[str,
     return into(operation, args, kwargs)
 
 
-def _mismatch(operation: Operation, args: tuple[object, ...], kwargs: dict[str, Any], method: bool) -> Exception:
+def _mismatch(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object], method: bool) -> Exception:
     from gradsh.engine.dispatch.overload_errors import mismatch
 
     return mismatch(operation, args, kwargs, method)
@@ -217,7 +217,7 @@ def implements(symbol: str, reflected: bool = False) -> Callable[[Formula], Form
 def binary_operator(function: Any, operation: Operation) -> None:
     """Let the function behind an operator be replaced by the fast path of its operation, where that has one of two operands."""
 
-    def specialized(special: str) -> Callable[..., Any]:
+    def specialized(special: str) -> Callable[..., object]:
         if operation.fast_elementwise is None:
             return function  # type: ignore[no-any-return]
         return quicken_operator(operation, function, special)

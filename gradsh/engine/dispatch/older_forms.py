@@ -4,7 +4,6 @@ PyTorch still takes them, and warns of the first one.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
@@ -19,7 +18,7 @@ _TENSORS = {"add": ("other",), "sub": ("other",), "addcmul": ("tensor1", "tensor
 
 def newer_form(
     name: str, args: Sequence[object], kwargs: Mapping[str, object], method: bool
-) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+) -> tuple[tuple[object, ...], dict[str, object]] | None:
     """Return the arguments as PyTorch takes them now, and warn; None for a call that is none of the older ones."""
     plain = name.removesuffix("_")
     last = _TENSORS.get(plain)

@@ -1,5 +1,4 @@
 """The node of a recorded operation: its edges, what it saves of inputs and results, and how it runs its record's derivatives."""
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,7 +54,7 @@ class OpNode(Node):
         """Return the order in which saved tensors go to a pack hook."""
         return self.record.plan.order
 
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, object]:
         """Return the saved values that are no tensors."""
         shown = self.record.plan.shown
         return {shown[name]: value for name, value in self.values.items() if name in shown}
@@ -84,7 +83,7 @@ class OpNode(Node):
             raise fail("other", message, RuntimeError, node=self)
         as_tensor = any(isinstance(grad, Tensor) for grad in grads)
         saved = self._saved(as_tensor) if self.raw else {}
-        results: list[Any] = [None] * len(self.edges)
+        results: list[object] = [None] * len(self.edges)
         spans = self.spans
         for targets, formula, calls, many in self.record.plan.formulas:
             if spans is None:
@@ -111,7 +110,7 @@ class OpNode(Node):
                         results[place] = self._fit(one, place, as_tensor)
         return results
 
-    def reads_turned(self, grads: list[Any]) -> bool:
+    def reads_turned(self, grads: list[object]) -> bool:
         """Whether the formulas, on arrays, would lay their results otherwise than the operations that they name.
 
         That is where they compute element by element and read an array out of row-major order: on operands that disagree numpy
@@ -121,7 +120,7 @@ class OpNode(Node):
             return False
         return any(map(is_turned, (*grads, *self.saved_arrays())))
 
-    def saved_arrays(self) -> list[Any]:
+    def saved_arrays(self) -> list[object]:
         """Return the arrays that are saved as they are; other things may be among them."""
         if type(self.raw) is not tuple:
             return []
@@ -129,7 +128,7 @@ class OpNode(Node):
             one.array for entry in self.raw for one in (entry if type(entry) is list else (entry,)) if type(one) is SavedVariable
         ]
 
-    def _saved(self, as_tensor: bool) -> dict[int, Any]:
+    def _saved(self, as_tensor: bool) -> dict[int, object]:
         """Check what was saved; where a hook has packed some of it, return all of it, each unpacked once."""
         entries = self.raw
         if type(entries) is tuple and any(
@@ -156,7 +155,9 @@ class OpNode(Node):
                 if one is not None and one.packed is None and one.counter.version != one.version:
                     raise self.modified(one, index)
 
-    def _argument(self, call: tuple[str, Any], grads: list[Any], wanted: tuple[bool, ...], as_tensor: bool) -> Any:
+    def _argument(
+        self, call: tuple[str, Any], grads: Sequence[object], wanted: tuple[bool, ...], as_tensor: bool
+    ) -> Any:
         what, detail = call
         if what == "grad":
             return grads[0]
@@ -212,7 +213,7 @@ def sum_tensor_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     return grad if grad.array.shape == shape else find("view")(grad, shape)
 
 
-def _edges(record: Overload, values: list[Any]) -> tuple[tuple[Edge | None, ...], Any]:
+def _edges(record: Overload, values: list[Any]) -> tuple[tuple[Edge | None, ...], object]:
     """Return the edges, and the stretches of list inputs (None without lists)."""
     edges: list[Edge | None] = []
     spans: list[tuple[int, int]] = []
@@ -264,7 +265,7 @@ def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) ->
     node.location = None if ambient.locate is None else ambient.locate()
     node.record = record
     node.spans = spans
-    context: dict[str, Any] = {name: values[place] for name, place in plan.value_names}
+    context: dict[str, object] = {name: values[place] for name, place in plan.value_names}
     for name, place, what, slot in plan.asked:
         if what == "strides" and edges[slot] is None:
             context[name] = ()
@@ -296,7 +297,7 @@ def size_of(value: object, what: str) -> Any:
     return array.size if what == "numel" else array.dtype
 
 
-def save_inputs(node: OpNode, values: list[Any], old: Tensor | None = None) -> None:
+def save_inputs(node: OpNode, values: list[object], old: Tensor | None = None) -> None:
     """Keep the inputs that the derivatives read; `old` holds the former content of what an in-place form writes."""
     saves = node.record.plan.saves
     if not saves:
@@ -338,7 +339,7 @@ def save_results(node: OpNode, kept: Callable[[int], object]) -> None:
         pack_entries(node)
 
 
-def tangents_to_save(tensor: Tensor) -> Any:
+def tangents_to_save(tensor: Tensor) -> object:
     """Return what a saved tensor takes along where forward mode is on."""
     if not current().saved_hooks:
         return None

@@ -33,9 +33,9 @@ class Operation:
 
     run: ClassVar[Callable[..., Any]]
     """Runs an overload on bound values. `declare.py` hands this and the following in, which know operations themselves."""
-    specialize: ClassVar[Callable[..., Callable[[tuple[Any, ...], dict[str, Any]], Any]]]
+    specialize: ClassVar[Callable[..., Callable[[tuple[object, ...], dict[str, object]], object]]]
     """Returns the fast path of an operation."""
-    write_out: ClassVar[Callable[..., Any]]
+    write_out: ClassVar[Callable[..., object]]
     """Runs a call with `out=`."""
     mismatch: ClassVar[Callable[..., Exception]]
     """Returns the error for a call that fits no overload."""
@@ -46,14 +46,14 @@ class Operation:
         self.name = name
         self.records: list[Overload] = []
         self.spaces = spaces
-        self.fast_elementwise: Callable[..., Any] | None = None
+        self.fast_elementwise: Callable[..., object] | None = None
         """The fast path of an elementwise operation (`codegen/forward_elementwise.py`); returns FALLBACK where the case is not plain."""
-        self.fast_general: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
+        self.fast_general: Callable[[tuple[object, ...], dict[str, object]], object] | None = None
         """The fast path of any other operation (`codegen/forward_general.py`), made after `SPECIALIZE_AFTER` calls."""
         self.calls = 0
         self.__name__ = name
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Run the first overload that fits; raises TypeError with the candidates where none does."""
         if args and type(args[0]) is ndarray:
             if _called_by_program(2):
@@ -89,7 +89,7 @@ class Operation:
             return self.run_general(newer[0], newer[1], method)
         raise self.mismatch(args, kwargs, method)
 
-    def _check_no_array(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
+    def _check_no_array(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Refuse numpy's arrays, and its numbers where a Tensor is wanted: no overload takes them."""
         if all(
             any(
@@ -104,7 +104,7 @@ class Operation:
         params = (record.signature.params[place : place + 1] for record in self.records)
         return any(param.type in ("Operand", "number") for several in params for param in several)
 
-    def try_fast_path(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def try_fast_path(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """Take the fast path if there is one for this call; return FALLBACK if not."""
         if self.fast_general is not None:
             return self.fast_general(args, kwargs)
@@ -137,11 +137,11 @@ class BoundOperation:
     __slots__ = ("instance", "operation")
     __script_attributes__ = frozenset({"__name__", "__doc__"})
 
-    def __init__(self, operation: Operation, instance: Any) -> None:
+    def __init__(self, operation: Operation, instance: object) -> None:
         self.operation = operation
         self.instance = instance
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         """Call the operation with the tensor first."""
         operation = self.operation
         args = (self.instance, *args)

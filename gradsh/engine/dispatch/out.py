@@ -3,7 +3,6 @@
 Every operation that PyTorch lets write its result takes `out`; the records do not know of it. The result is computed as
 always and then written, which counts as one write.
 """
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +47,7 @@ WRITABLE = frozenset(_NAMES.split())
 """The operations that take `out`."""
 
 
-def into(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+def into(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
     """Run an operation called with `out` and write its result there; several results into a tuple of tensors.
 
     Raises TypeError where it takes none, RuntimeError where anything requires grad or the result's type is no less than out's.

@@ -3,7 +3,7 @@
 As a function an operation's first parameter is called `input`; as a method it is not counted.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradsh.engine.dispatch.python_errors import python_words, without_arguments
 from gradsh.engine.graph.tensor import Tensor
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from gradsh.engine.dispatch.operation import Operation
 
 
-def mismatch(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, Any], method: bool = False) -> Exception:
+def mismatch(
+    operation: "Operation", args: tuple[object, ...], kwargs: dict[str, object], method: bool = False
+) -> Exception:
     """Return the error; `args` of a method begin with the tensor."""
     name = operation.name.removeprefix("F_").removeprefix("Tensor_").replace("_legacy_tensor", "new")  # PyTorch's word for it
     said = without_arguments(operation, name, args, kwargs) if method else python_words(operation, name, args, kwargs)
@@ -44,7 +46,7 @@ def _takes(signature: Signature, count: int) -> bool:
     return needed <= count <= len(signature.params)
 
 
-def _why(signature: Signature, args: tuple[object, ...], kwargs: dict[str, Any], end: str) -> str:
+def _why(signature: Signature, args: tuple[object, ...], kwargs: dict[str, object], end: str) -> str:
     """Say why a method's call does not fit an overload of as many parameters as were given, as PyTorch does."""
     params = signature.params[1:]
     if len(params) != len(args) + len(kwargs):
@@ -63,7 +65,7 @@ def _why(signature: Signature, args: tuple[object, ...], kwargs: dict[str, Any],
 
 
 def _single(
-    name: str, signature: Signature, args: tuple[object, ...], kwargs: dict[str, Any], method: bool
+    name: str, signature: Signature, args: tuple[object, ...], kwargs: dict[str, object], method: bool
 ) -> str | None:
     """Return the sentence about what is wrong with a call of the only overload, None where a list says it better."""
     if len(args) > signature.positional:

@@ -3,7 +3,7 @@
 Most of `torch.nn.functional` is Python, a part of it and nearly all of `torch` is not: calls that fit no overload fail in different words.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradsh.engine.schema.python_functions import is_python
 from gradsh.engine.schema.signature import REQUIRED, Signature
@@ -17,7 +17,7 @@ _DISPATCHED = frozenset({
 """Those that choose by `return_indices` between two functions, of which the one without has an underscore in front of its name."""
 
 
-def python_words(operation: "Operation", name: str, args: tuple[object, ...], kwargs: dict[str, Any]) -> str | None:
+def python_words(operation: "Operation", name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> str | None:
     """Return what Python says of a call of a function that PyTorch writes in Python; None where it would take the call."""
     if len(operation.records) != 1 or not is_python(operation.name, operation.spaces):
         return None
@@ -37,7 +37,7 @@ def python_words(operation: "Operation", name: str, args: tuple[object, ...], kw
     return None
 
 
-def _missing(signature: Signature, given: int, kwargs: dict[str, Any]) -> list[str]:
+def _missing(signature: Signature, given: int, kwargs: dict[str, object]) -> list[str]:
     known = {signature.keywords[key] for key in kwargs}
     return [
         "input" if param.name == "self" else param.name for place, param in enumerate(signature.params[given:], given)
@@ -52,7 +52,9 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
 
 
-def without_arguments(operation: "Operation", name: str, args: tuple[object, ...], kwargs: dict[str, Any]) -> str | None:
+def without_arguments(
+    operation: "Operation", name: str, args: tuple[object, ...], kwargs: dict[str, object]
+) -> str | None:
     """Return what Python says of a call of a method that takes the tensor alone; None of other methods."""
     if len(operation.records) != 1 or len(operation.records[0].signature.params) != 1:
         return None

@@ -1,10 +1,9 @@
 """Hooks that take a saved tensor's place between forward and backward (`saved_tensors_hooks`)."""
-
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.graph.saved import DETACHED, SavedVariable
-from gradsh.engine.graph.tensor import Tensor, restored
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, restored
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def _packed(node: "Node", name: str, kept: SavedVariable, pack: Any, unpacker: o
     return SavedVariable(None, kept.counter, before, kept.edge, (unpacker, value, kept.array.shape, kept.array.dtype))
 
 
-def unpack(node: "Node", kept: SavedVariable, as_tensor: bool) -> Any:
+def unpack(node: "Node", kept: SavedVariable, as_tensor: bool) -> ArrayOrTensor:
     """Ask the unpack hook for the tensor it stands for."""
     unpacker, value, _shape, _dtype = kept.packed
     if unpacker is DETACHED:

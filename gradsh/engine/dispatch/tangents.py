@@ -203,10 +203,10 @@ def _same_layout(tangent: Tensor, tensor: Tensor) -> bool:
     """Whether a tangent lies in memory as the tensor does; of one example of a batch, by its strides alone."""
     if current().flags.get(_BATCHED, False):
         return tangent.stride() == tensor.stride()  # type: ignore[no-any-return]
-    return _layout(tangent) == _layout(tensor)  # type: ignore[no-any-return]
+    return _layout(tangent) == _layout(tensor)
 
 
-def _layout(tensor: Tensor) -> Any:
+def _layout(tensor: Tensor) -> tuple[tuple[int, ...], int, int]:
     """Return strides, offset and extent of memory, all in elements."""
     return tensor.stride(), tensor.storage_offset(), owner_of(tensor.array).nbytes // tensor.array.itemsize
 

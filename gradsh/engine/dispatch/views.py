@@ -242,7 +242,7 @@ class AsStrided(Node):
         """Return PyTorch's name."""
         return "AsStridedBackward0"
 
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, object]:
         """Return size, stride and storage_offset."""
         size, stride, offset = self.geometry.numbers()
         return {"size": size, "stride": stride, "storage_offset": offset}
@@ -303,7 +303,7 @@ class CopySlices(Node):
         note(whole, 2)
         return (whole, *results[1:])
 
-    def _run_recorded(self, grad: Tensor, inner: tuple[bool, ...]) -> Sequence[Any]:
+    def _run_recorded(self, grad: Tensor, inner: tuple[bool, ...]) -> tuple[Tensor, ...]:
         geometry = self.geometry
         whole = find("empty_strided")(geometry.base_shape, geometry.base_stride(), dtype=grad.dtype)
         find("copy_")(whole, grad)

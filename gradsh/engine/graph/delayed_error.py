@@ -27,7 +27,7 @@ class Error(Node):
         raise fail("other", self.message, RuntimeError, node=self)
 
 
-def delayed_error(message: str, values: Sequence[object]) -> list[Any]:
+def delayed_error(message: str, values: Sequence[object]) -> list[object]:
     """Return the tensors among values anew, with one node behind them that fails with `message`."""
     node = Error(
         tuple(gradient_edge(one) if isinstance(one, Tensor) else None for one in values),

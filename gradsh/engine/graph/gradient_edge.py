@@ -14,7 +14,7 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
-    ownership_token: Any = None
+    ownership_token: object = None
 
 
 setattr(GradientEdge, "__script_attributes__", frozenset({*GradientEdge._fields, "_fields", "_asdict", "_replace"}))  # noqa: B010  (no field of a named tuple)

@@ -1,7 +1,6 @@
 """What registering a hook returns."""
 
 from collections.abc import Callable
-from typing import Any
 
 from gradsh.engine.ambient import current
 
@@ -13,7 +12,7 @@ class Handle:
     __script_silent__ = True
     __script_attributes__ = frozenset({"remove", "id"})
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., object]) -> None:
+    def __init__(self, hooks: dict[int, Callable[..., object]], hook: Callable[..., object]) -> None:
         self.hooks = hooks
         self.id = next(current().handle_ids)
         hooks[self.id] = hook

@@ -56,8 +56,8 @@ class NodeMeta:
     def __init__(self) -> None:
         self.pins = 0
         self.prehooks: dict[int, Callable[..., Any]] = {}
-        self.posthooks: dict[int, Callable[..., Any]] = {}
-        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
+        self.posthooks: dict[int, Callable[..., object]] = {}
+        self.tensor_hooks: dict[int, dict[int, Callable[..., object]]] = {}
         """output number -> hooks of the tensor that was that output when they were registered"""
         self.keep_grads: dict[int, Any] = {}
         """output number -> weak reference to the tensor whose `.grad` retain_grad fills"""
@@ -118,7 +118,7 @@ class Node:
         def _saved_attribute(self, name: str) -> Any: ...
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, edges: tuple[Edge | None, ...], outputs: Any) -> None:
+    def __init__(self, edges: tuple[Edge | None, ...], outputs: object) -> None:
         self.edges = edges
         self.outputs = outputs
         self.raw = ()
@@ -141,7 +141,7 @@ class Node:
         """Return the order in which what it saves goes to a pack hook."""
         return range(len(self.entries))
 
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, object]:
         """Return the saved values that are no tensors (dims, sizes, numbers), by name."""
         return {}
 
@@ -159,7 +159,7 @@ class Node:
         return self.raw
 
     @entries.setter
-    def entries(self, value: Any) -> None:
+    def entries(self, value: object) -> None:
         self.raw = value
 
     @property
@@ -250,7 +250,7 @@ class Node:
         """Return what the node has saved, for `put_back`."""
         return self.entries
 
-    def put_back(self, held: Any) -> None:
+    def put_back(self, held: object) -> None:
         """Let the node have what it had saved when `hold` was called, freed since or not."""
         self.entries = held
 
@@ -293,11 +293,11 @@ class Node:
             results = list(self.run(list(grads), tuple(edge is not None for edge in self.edges)))
         return results[0] if len(results) == 1 else tuple(results)
 
-    def register_hook(self, hook: Callable[..., Any]) -> "Handle":
+    def register_hook(self, hook: Callable[..., object]) -> "Handle":
         """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
         return Handle(self.more().posthooks, hook)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> "Handle":
+    def register_prehook(self, hook: Callable[..., object]) -> "Handle":
         """Call `hook(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
         return Handle(self.more().prehooks, hook)
 
@@ -317,7 +317,7 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
-    def __reduce_ex__(self, _: Any) -> Any:
+    def __reduce_ex__(self, _: object) -> Any:
         raise fail("type", f"cannot pickle '{self.name().rpartition('::')[2]}' object", TypeError, node=self)
 
 class Facade:
@@ -328,7 +328,7 @@ class Facade:
     __node__: Node
 
 
-def behind(value: Any) -> Any:
+def behind(value: object) -> Any:
     """Return the node that a program's value stands for; any other value as it is."""
     return value.__node__ if isinstance(value, Facade) else value
 

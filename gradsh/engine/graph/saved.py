@@ -12,7 +12,7 @@ from gradsh.engine.values.storage import VersionCounter
 Entry = Any
 """What is kept of a saved tensor: None (not saved for this pattern of needs), a `SavedVariable`, or a list of these."""
 
-DETACHED: Any = object()
+DETACHED = object()
 """The unpack hook of what was saved of a tensor that was detached in place since."""
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)

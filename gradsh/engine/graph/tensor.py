@@ -84,7 +84,7 @@ class Tensor(Elements):
     __script_base__ = True
 
     array: Array
-    descriptor: Any
+    descriptor: object
     """What `intern_descriptor` says of shape and dtype, where an operation has found that the array is small, has a dim and lies row by
     row; else None. Whoever gives a tensor another array forgets it."""
     own_counter: VersionCounter | None
@@ -112,7 +112,19 @@ class Tensor(Elements):
         __rtruediv__: Callable[..., "Tensor"]
         __pow__: Callable[..., "Tensor"]
         __rpow__: Callable[..., "Tensor"]
+        __floordiv__: Callable[..., "Tensor"]
+        __mod__: Callable[..., "Tensor"]
         __matmul__: Callable[..., "Tensor"]
+        __rmatmul__: Callable[..., "Tensor"]
+        __and__: Callable[..., "Tensor"]
+        __or__: Callable[..., "Tensor"]
+        __xor__: Callable[..., "Tensor"]
+        __lt__: Callable[..., "Tensor"]
+        __le__: Callable[..., "Tensor"]
+        __gt__: Callable[..., "Tensor"]
+        __ge__: Callable[..., "Tensor"]
+        def __invert__(self) -> "Tensor": ...
+        __setitem__: Callable[..., None]
         def __neg__(self) -> "Tensor": ...
         def __abs__(self) -> "Tensor": ...
         __getitem__: Callable[..., "Tensor"]
@@ -376,7 +388,7 @@ def current_edge(tensor: Tensor) -> Edge | None:
     return View.refreshed_edge(tensor)
 
 
-def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:
+def _operator(symbol: str, reflected: bool = False) -> Callable[..., object]:
     """Make a special method that finds its operation on first use."""
 
     def special(self: Tensor, *others: object) -> Any:
@@ -407,3 +419,5 @@ setattr(Tensor, "__setitem__", _setitem)  # noqa: B010  (the class has no such n
 
 ArrayOrTensor: TypeAlias = Array | Tensor
 """What formulas compute with: an array in a plain pass, a tensor where a graph of the gradients is recorded."""
+Gradients: TypeAlias = tuple[ArrayOrTensor | None, ...]
+"""What a formula for several inputs returns: a gradient each, or None where none is wanted."""

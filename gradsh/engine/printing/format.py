@@ -41,7 +41,7 @@ class PrintOptions:
             setattr(twin, name, getattr(self, name))
         return twin
 
-    def get_printoptions(self) -> dict[str, Any]:
+    def get_printoptions(self) -> dict[str, object]:
         """Return the options by name, as the arguments that would set them."""
         return {name: getattr(self, name) for name in ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")}
 

@@ -64,7 +64,7 @@ def fused(a: Array, b: Doubles | float, c: Array | float, room: Room) -> Array:
     total = room.wide[:size]
     np.copyto(total, a)
     np.multiply(total, b, out=total)
-    added: Any = c
+    added = c
     if isinstance(c, np.ndarray):
         added = room.added[:size]
         np.copyto(added, c)

@@ -141,7 +141,7 @@ class Twister:
         for start in range(0, out.size, _VERY_LONG):  # its words come as 64 bits each
             part = out[start : start + _VERY_LONG]
             part[...] = engine.random_raw(part.size)
-        left: Any = engine.state
+        left = engine.state
         self.block = left["state"]["key"].astype(np.uint32)
         self.tempered = _temper(self.block)
         self.next = int(left["state"]["pos"])

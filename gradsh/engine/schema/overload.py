@@ -13,7 +13,7 @@ from gradsh.engine.schema.python_functions import is_python
 from gradsh.engine.schema.signature import REQUIRED, Signature
 
 Formula = Callable[..., Any]
-FALLBACK: Any = object()
+FALLBACK = object()
 """What a fast path returns when the case is not plain: the general way is taken."""
 
 
@@ -22,7 +22,7 @@ def fall_back(*_: object) -> Any:
     return FALLBACK
 
 
-KEEP: Any = object()
+KEEP = object()
 """Passed to a step as `location` when the pass retains its graph: nothing is freed."""
 
 
@@ -122,7 +122,7 @@ class DerivativePlan:
         guard = tuple(slots[one] for one in record.guards.get(name, ())) or guard
         return SavedSlot(name, index[name], -1, guard)
 
-    def _argument(self, record: "Overload", name: str) -> tuple[str, Any]:
+    def _argument(self, record: "Overload", name: str) -> tuple[str, object]:
         if name in {"grad", "grads", "needs"}:
             return name, 0
         if name.startswith("grad") and name[4:].isdigit():
@@ -167,7 +167,7 @@ _BARE: dict[str, frozenset[type]] = {
 """The types of arguments that a signature would hand on as they are, by the type of the parameter."""
 
 
-PARTS: dict[str, Any] = {
+PARTS: dict[str, object] = {
     "forward": None, "check": None, "grads": {}, "plain": {}, "dtypes": "keep", "kind": "primitive", "inplace": None, "ufunc": None,
     "layout": None, "returns": None, "fields": (), "outputs": (), "saves": (), "guards": {}, "unguarded": False, "writes": False,
     "multi_view": False, "attributes": None, "samples": (), "note": "", "example": "", "forward_mode": "",

@@ -18,7 +18,7 @@ import numpy as np
 from gradsh.engine.graph.types import TensorBase
 from gradsh.engine.values.dtype import as_dtype
 
-REQUIRED: Any = object()
+REQUIRED = object()
 MISMATCH: Any = object()
 SPELLINGS = {
     "self": ("input", "x", "a", "x1"), "input": ("input", "x", "a", "x1"), "dim": ("dim", "axis"), "keepdim": ("keepdim", "keepdims"),
@@ -169,7 +169,7 @@ def _any(value: object) -> Any:
     return value
 
 
-ACCEPT: dict[str, Callable[[Any], Any]] = {
+ACCEPT: dict[str, Callable[[object], object]] = {
     "Tensor": _tensor, "Operand": _operand, "Tensors": _tensors, "int": _int, "ints": _ints,
     "sizes": _sizes, "float": _float,
     "number": _number, "Indices": _indices, "data": _data, "bool": _bool, "str": _str, "dtype": _dtype, "any": _any,
@@ -202,7 +202,7 @@ class Signature:
                     found[spelling] = place
         return found
 
-    def bind(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    def bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> list[object] | None:
         """Return the converted value of every parameter in order, or None where the call does not fit."""
         params = self.params
         given = len(args)
@@ -237,7 +237,7 @@ class Signature:
         last = self.params[self.positional - 1]
         return last.variadic and (len(args) > self.positional or not isinstance(args[self.positional - 1], (list, tuple)))
 
-    def _keywords(self, kwargs: dict[str, Any], values: list[Any]) -> bool:
+    def _keywords(self, kwargs: dict[str, object], values: list[object]) -> bool:
         for name, value in kwargs.items():
             place = self.keywords.get(name)
             if place is None or values[place] is not REQUIRED:

@@ -117,8 +117,8 @@ ALIASES: dict[str, DType] = {
     "float": float32, "double": float64, "long": int64, "int": int32, "short": int16, "half": float16, "chalf": complex32,
     "cfloat": complex64, "cdouble": complex128,
 }
-_BY_NUMPY: dict[Any, DType] = {each.numpy: each for each in DTYPES}
-_OF_PYTHON: dict[Any, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}
+_BY_NUMPY: dict[object, DType] = {each.numpy: each for each in DTYPES}
+_OF_PYTHON: dict[object, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}
 
 
 def as_dtype(value: object) -> DType | None:

@@ -86,7 +86,7 @@ def _slower(a: int, b: int, steps: list[tuple[int, ...]], shape: tuple[int, ...]
     return 0
 
 
-def is_turned(array: Any) -> bool:
+def is_turned(array: object) -> bool:
     """Whether a value is an array of which some dim lies within one that follows it: its elements are not in row-major order."""
     if type(array) is not np.ndarray or array.ndim < 2 or array.flags.c_contiguous:
         return False
@@ -99,7 +99,7 @@ def is_turned(array: Any) -> bool:
     return False
 
 
-def disagree(*operands: Any) -> bool:
+def disagree(*operands: object) -> bool:
     """Whether operands ask for several orders of memory, one of them not row-major: numpy and PyTorch then choose differently.
 
     What has one dim, or repeats one number, asks for none.

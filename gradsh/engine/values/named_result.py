@@ -1,5 +1,5 @@
 """Named tuples of results, PyTorch's torch.return_types."""
-
+from collections.abc import Sequence
 from typing import Any
 
 _TYPES: dict[str, type] = {}
@@ -22,7 +22,7 @@ class NamedResult(tuple[Any, ...]):
         return f"torch.return_types.{self.operation}(\n{rows})"
 
 
-def named_result(operation: str, names: tuple[str, ...], results: list[Any]) -> NamedResult:
+def named_result(operation: str, names: tuple[str, ...], results: Sequence[object]) -> NamedResult:
     """Return the results as the named tuple of an operation."""
     found = _TYPES.get(operation)
     if found is None:

@@ -18,7 +18,7 @@ class VersionCounter:
     """How often a memory was written in place, and where each of the latest writes stood in the program."""
 
     __slots__ = ("maker", "moves", "version", "writes")
-    moves: list[tuple[Any, int, Any]]
+    moves: list[tuple[object, int, object]]
 
     def __init__(self) -> None:
         self.version = 0
@@ -78,7 +78,7 @@ class VersionCounter:
                 array = new()
         return array
 
-    def writes_since(self, version: int) -> list[tuple[int, Any]]:
+    def writes_since(self, version: int) -> list[tuple[int, object]]:
         """Return the (version, location) of each write after `version`, oldest first (at most the last 256)."""
         return [write for write in self.writes or () if write[0] > version]
 

@@ -20,10 +20,10 @@ def unsupported(kernel: str, array: object) -> Exception:
     return fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
 
 
-def refusing(kinds: str, kernel: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def refusing(kinds: str, kernel: str) -> Callable[[Callable[..., object]], Callable[..., Any]]:
     """Let a kernel refuse arrays of these kinds of dtypes ("b": bool, "iu": integers, "f": floats) as PyTorch's `kernel` does."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., object]:
         def checked(self: Array, *others: Any) -> Array | tuple[Array, ...] | bool:
             if self.dtype.kind in kinds:
                 raise unsupported(kernel, self)
@@ -80,7 +80,7 @@ def blocked(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
     return lambda self: in_blocks(function, np.asarray(self))
 
 
-def chained(function: Callable[..., Any], *arrays: Any, into: Array | None = None) -> Array:
+def chained(function: Callable[..., object], *arrays: Any, into: Array | None = None) -> Array:
     """Return what a chain of ufuncs writes, `function(out, work, *arrays)`: the last one into `out`, those before into `work`.
 
     Large arrays are worked off in blocks, and nothing but the result is allocated. The arrays are of one shape and dtype,
@@ -244,7 +244,7 @@ def gated(grad: Array, mask: Array, into: Array | None = None) -> Array:
     return result
 
 
-def reusing(kernel: Callable[..., Any]) -> Callable[[Any], Any]:
+def reusing(kernel: Callable[..., object]) -> Callable[[Any], Any]:
     """Return what gives a formula its kernel for a large gradient that it reads for the last time.
 
     `kernel(into, *arguments)` may write into `into`, that gradient, or None where somebody else refers to it.

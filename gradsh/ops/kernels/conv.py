@@ -152,7 +152,9 @@ def _fits_rows(walks: tuple[WindowWalk, ...], filters: int, channels: int) -> bo
     return filters * rest + 2 * channels * last < 2 * channels * last * rest
 
 
-def _by_points(y: Array, groups: int, extents: tuple[int, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+def _by_points(
+    y: Array, groups: int, extents: tuple[int, ...], x: Array | None, w: Array | None
+) -> tuple[object, object]:
     """Return the adjoints of a filter of one point."""
     by_input = by_filter = None
     flat = _flat(y, groups)
@@ -168,7 +170,7 @@ def _by_points(y: Array, groups: int, extents: tuple[int, ...], x: Array | None,
 
 def _by_columns(
     y: Array, groups: int, walks: tuple[WindowWalk, ...], x: Array | None, w: Array | None
-) -> tuple[Any, Any]:
+) -> tuple[Array | None, Array | None]:
     """Return the adjoints over the columns of all windows, as `correlate` has them."""
     walk, *rest = walks
     out, kernel, (batch, filters) = y.shape[2:], tuple(one.kernel for one in walks), y.shape[:2]
@@ -195,7 +197,9 @@ def _by_columns(
     return None if w is None else by_input, None if x is None else _filter(turned)
 
 
-def _by_rows(y: Array, groups: int, walks: tuple[WindowWalk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+def _by_rows(
+    y: Array, groups: int, walks: tuple[WindowWalk, ...], x: Array | None, w: Array | None
+) -> tuple[Array | None, Array | None]:
     """Return the adjoints with y laid over the input in all dims but the last: less to copy and to add than all windows."""
     walk, *rest = walks
     sizes, kernel, (batch, filters) = tuple(one.size for one in walks), tuple(one.kernel for one in walks), y.shape[:2]

@@ -137,7 +137,7 @@ def _overlaps(size: Shape, stride: Shape) -> bool:
     return False
 
 
-def as_strided_backward(grad: Any, layout: Layout, size: Shape, stride: Shape, offset: int | None) -> Any:
+def as_strided_backward(grad: Any, layout: Layout, size: Shape, stride: Shape, offset: int | None) -> ArrayOrTensor:
     """Return the gradient of `as_strided(self, size, stride, offset)` for a `self` of the given layout.
 
     What falls on one element adds up. Of a `self` that repeats elements itself, each repetition gets the mean.

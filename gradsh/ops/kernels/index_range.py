@@ -64,7 +64,7 @@ def check_range(self: Array, where: tuple[object, ...], written: tuple[Array, bo
             raise fail("index", f"index {int(one[at])} is out of bounds for dimension {number} with size {extent}", IndexError)
 
 
-def _dims(self: Array, where: tuple[object, ...]) -> list[tuple[Any, int]]:
+def _dims(self: Array, where: tuple[object, ...]) -> list[tuple[object, int]]:
     """Return the index and the extent of each dim that is indexed; a mask is an index for each of its dims."""
     found: list[tuple[Any, int]] = []
     for one in where:

@@ -25,7 +25,7 @@ def column_major(value: Array) -> Array:
     return np.swapaxes(np.ascontiguousarray(np.swapaxes(value, -1, -2)), -1, -2)
 
 
-def with_diagonal(value: Any, content: Array | int) -> Array:
+def with_diagonal(value: Any, content: Any) -> Array:
     """Return freshly computed matrices with their diagonal replaced (by a number or by vectors)."""
     if isinstance(value, PLAIN):
         matrices = np.array(value)

@@ -2,13 +2,13 @@
 
 Sums of float32 run in float64, as PyTorch accumulates wider too.
 """
-
 import math
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from gradsh.engine.graph.tensor import Gradients
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import norm_channels, norm_rows
 from gradsh.ops.kernels.accurate_sum import WIDE, wide_sum
@@ -73,7 +73,7 @@ def batch_norm(
 def batch_norm_backward(
     grad: Array, x: Array, weight: Array | None, running_mean: Array | None, running_var: Any, save_mean: Array,
     save_invstd: Array, train: bool, eps: float, output_mask: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """Return the gradients by input, weight and bias."""
     axes, area = channel_axes(x), prod(x.shape[2:])
     if train and norm_rows.fits(area, grad, x):
@@ -106,7 +106,9 @@ def batch_norm_backward(
     return grad_input, grad_weight, grad_bias
 
 
-def _by_channels(found: tuple[Any, Array, Array], x: Array, output_mask: tuple[bool, ...]) -> tuple[Any, Any, Any]:
+def _by_channels(
+    found: tuple[Any, Array, Array], x: Array, output_mask: tuple[bool, ...]
+) -> tuple[Array | None, Array | None, Array | None]:
     """Return the gradients by input, weight and bias of what rows give to them."""
     by_input, *given = found
     sums = [np.add.reduce(one.reshape(-1, x.shape[1]), axis=0).astype(x.dtype) for one in given]
@@ -136,7 +138,7 @@ def layer_norm(x: Array, weight: Array | None, bias: Array | None, dims: int, ep
 
 def layer_norm_backward(
     grad: Array, x: Array, mean: Array, inverse: Array, weight: Array | None, dims: int, output_mask: tuple[bool, ...]
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """Return the gradients by input, weight and bias."""
     axes = tuple(range(x.ndim - dims, x.ndim))
     lead = tuple(range(x.ndim - dims))
@@ -186,7 +188,7 @@ def group_norm(
 def group_norm_backward(
     grad: Array, x: Array, mean: Array, inverse: Array, weight: Array | None, batch: int, channels: int, area: int,
     group: int, output_mask: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """Return the gradients by input, weight and bias."""
     if norm_rows.fits(area, grad, x):
         factors = None if weight is None else np.tile(weight, batch)

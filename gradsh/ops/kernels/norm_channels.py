@@ -1,7 +1,7 @@
 """Batch norm and group norm of large float32 arrays: a row is one channel of one sample, and rows make up what is normalised."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def scaled(rows: Array, factor: Array, shift: Array | None) -> Array:
 
 def backward(
     grads: Array, rows: Array, grouping: Grouping, mean: Array, inverse: Array, weight: Array | None, wanted: bool
-) -> tuple[Any, Array, Array]:
+) -> tuple[object, Array, Array]:
     """Return the gradient by the input if it is wanted, and what each row gives to those by weight and bias.
 
     `mean` and `inverse` are the groups', `weight` the rows'.

@@ -2,12 +2,11 @@
 
 Few numbers are added up in float32, by BLAS where that can be, and what they give in float64.
 """
-
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from gradsh.engine.graph.tensor import Gradients
 from gradsh.engine.parallel import BLOCK
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.accurate_sum import WIDE, wide_sum
@@ -101,7 +100,7 @@ def layer_norm(x: Array, weight: Array | None, bias: Array | None, size: int, ep
 
 def layer_norm_backward(
     grad: Array, x: Array, mean: Array, inverse: Array, weight: Array | None, size: int, output_mask: tuple[bool, ...]
-) -> tuple[Any, Any, Any]:
+) -> Gradients:
     """Return the gradients by input (as rows), weight and bias (flat)."""
     grads, rows = grad.reshape(-1, size), x.reshape(-1, size)
     mean, inverse = mean.reshape(-1, 1), inverse.reshape(-1, 1)

@@ -94,7 +94,7 @@ def max_pool(x: Array, window: PoolWindow) -> tuple[Array, Array]:
 def _careful(whole: Array, window: PoolWindow) -> Array:
     """Choose the place in each window as PyTorch does: the first greatest within the input, the last nan."""
     valid = window.bordered(np.ones(window.extents, np.bool_), False)
-    best: Any = None
+    best = None
     which: Any = None
     for number, place in enumerate(window.places()):
         candidate, inside = whole[place], np.broadcast_to(valid[place], whole[place].shape)

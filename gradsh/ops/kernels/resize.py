@@ -81,7 +81,7 @@ def _smooth(mode: str, extent: int, out: int, align_corners: bool, scale: float 
 
 def _taps(
     mode: str, extent: int, out: int, align_corners: bool, scale: float | None, dtype: NumpyDType
-) -> list[tuple[Array, Any]]:
+) -> list[tuple[Array, Array | None]]:
     """Return (places, weights) pairs whose weighted sum is the output along one dim."""
     if mode in {"nearest", "exact"}:
         return [(_nearest(extent, out, scale, mode == "exact"), None)]

@@ -47,7 +47,7 @@ def _select(items: list[Any], nth: int, before: Before) -> None:
     _insert_all(items, first, last, before)
 
 
-def _partition(items: list[Any], first: int, last: int, before: Before) -> int:
+def _partition(items: list[object], first: int, last: int, before: Before) -> int:
     """Partition around the median of three, which goes to the front; return where the second part begins."""
     a, b, c = first + 1, first + (last - first) // 2, last - 1
     if before(items[a], items[b]):
@@ -88,7 +88,7 @@ def _sort(items: list[Any], first: int, last: int, before: Before) -> None:
     _insert_all(items, first, last, before)
 
 
-def _insert_all(items: list[Any], first: int, last: int, before: Before) -> None:
+def _insert_all(items: list[object], first: int, last: int, before: Before) -> None:
     """Sort by inserting one element after the other."""
     for place in range(first + 1, last):
         one, hole = items[place], place

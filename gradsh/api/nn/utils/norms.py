@@ -1,5 +1,4 @@
 """weight_norm and spectral_norm: a weight computed before each forward from other parameters (by a forward pre-hook)."""
-
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,11 @@ from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import read
 from gradsh.engine.graph.tensor import Parameter, Tensor, make, written
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 
-def norm_except_dim(weight: Any, dim: int | None) -> Any:
+def norm_except_dim(weight: Any, dim: int | None) -> Tensor:
     """Return the norm over all dimensions but one (over all with None)."""
     if dim is None or dim == -1:
         return find("_norm_whole")(weight, 2)
@@ -32,7 +32,7 @@ def _checked(module: object) -> Any:
     return module
 
 
-def _restore(module: Any, name: str) -> None:
+def _restore(module: Module, name: str) -> None:
     """Let a plain attribute stand where a parameter was."""
     del module._parameters[name]
 
@@ -46,14 +46,14 @@ class WeightNorm:
         self.name = name
         self.dim = -1 if dim is None else dim
 
-    def compute(self, module: object) -> Any:
+    def compute(self, module: object) -> Tensor:
         """Return the weight."""
         v, g = getattr(module, self.name + "_v"), getattr(module, self.name + "_g")
         if self.dim in {0, v.ndim - 1}:
             return find("_weight_norm_interface")(v, g, self.dim)
         return v * (g / norm_except_dim(v, self.dim))
 
-    def __call__(self, module: Any, _inputs: Any) -> None:
+    def __call__(self, module: Module, _inputs: object) -> None:
         """Set the module's weight."""
         module.__dict__[self.name] = self.compute(module)
 
@@ -70,12 +70,12 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     return module
 
 
-def remove_weight_norm(module: object, name: str = "weight") -> Any:
+def remove_weight_norm(module: object, name: str = "weight") -> Module:
     """Make one parameter of the two again."""
     return _remove(module, name, WeightNorm, f"weight_norm of '{name}' not found in {module}", ("_g", "_v"))
 
 
-def _remove(module: Any, name: str, sort: type, message: str, endings: tuple[str, ...]) -> Any:
+def _remove(module: Any, name: str, sort: type, message: str, endings: tuple[str, ...]) -> Module:
     hooks = _checked(module).__dict__[HOOKS]
     table = {} if hooks is None else hooks.tables["forward_pre"]
     for number, hook in list(table.items()):
@@ -103,14 +103,14 @@ class SpectralNorm:
         self.dim = dim
         self.eps = eps
 
-    def matrix(self, weight: Any) -> Any:
+    def matrix(self, weight: Tensor) -> Tensor:
         """Return the weight as a matrix with dimension `dim` first."""
         if self.dim != 0:
             order = [self.dim, *[d for d in range(weight.ndim) if d != self.dim]]
             weight = weight.permute(*order)
         return weight.reshape(weight.shape[0], -1)
 
-    def compute(self, module: object, iterate: bool = False) -> Any:
+    def compute(self, module: object, iterate: bool = False) -> Tensor:
         """Return the weight divided by its largest singular value."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
@@ -125,10 +125,10 @@ class SpectralNorm:
         sigma = find("dot")(u, find("mv")(matrix, v))
         return weight / sigma
 
-    def _unit(self, vector: Any) -> Any:
+    def _unit(self, vector: Array) -> Array:
         return vector / max(float(np.sqrt((vector * vector).sum())), self.eps)
 
-    def __call__(self, module: Any, _inputs: Any) -> None:
+    def __call__(self, module: Module, _inputs: object) -> None:
         """Set the module's weight."""
         module.__dict__[self.name] = self.compute(module, iterate=module.training)
 
@@ -139,8 +139,8 @@ def _set(tensor: Tensor, values: object) -> None:
 
 
 def spectral_norm(
-    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
-) -> Any:
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
     """Divide a weight by its largest singular value before each forward."""
     if n_power_iterations <= 0:
         message = (
@@ -164,6 +164,6 @@ def spectral_norm(
     return module
 
 
-def remove_spectral_norm(module: object, name: str = "weight") -> Any:
+def remove_spectral_norm(module: object, name: str = "weight") -> Module:
     """Make the weight a parameter again, divided by its largest singular value."""
     return _remove(module, name, SpectralNorm, f"spectral_norm of '{name}' not found in {module}", ("_u", "_v", "_orig"))

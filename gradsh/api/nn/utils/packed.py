@@ -17,7 +17,7 @@ class PackedSequence(NamedTuple):
 
     data: Any
     batch_sizes: Any
-    sorted_indices: Any = None
+    sorted_indices: object = None
     unsorted_indices: Any = None
 
     @property

@@ -21,7 +21,7 @@ class _WeightNorm(Module):
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def forward(self, weight_g: Any, weight_v: Tensor) -> Any:
+    def forward(self, weight_g: object, weight_v: Tensor) -> Tensor:
         """Return the weight."""
         if self.dim in {0, weight_v.ndim - 1}:
             return find("_weight_norm_interface")(weight_v, weight_g, self.dim)
@@ -74,7 +74,7 @@ class _SpectralNorm(Module):
                 side.array[...] = self._unit(turned @ other.array)
                 written(side)
 
-    def forward(self, weight: Any) -> Any:
+    def forward(self, weight: Tensor) -> Tensor:
         """Return the weight divided by its largest singular value; while training, iterate first."""
         if weight.ndim == 1:
             return find("normalize")(weight, dim=0, eps=self.eps)
@@ -112,7 +112,7 @@ class _Orthogonal(Module):
         if use_trivialization:
             self.register_buffer("base", None)
 
-    def forward(self, X: Any) -> Any:
+    def forward(self, X: Any) -> Tensor:
         """Return the orthogonal matrix."""
         rows, columns = X.shape[-2:]
         turned = rows < columns
@@ -124,7 +124,7 @@ class _Orthogonal(Module):
             Q = base @ Q
         return Q.mT if turned else Q
 
-    def _mapped(self, X: Any) -> Any:
+    def _mapped(self, X: Any) -> Tensor:
         rows, columns = X.shape[-2:]
         X = X.tril()
         if rows != columns:
@@ -137,7 +137,7 @@ class _Orthogonal(Module):
             Q = find("linalg_solve")(find("add")(one, A, alpha=-0.5), find("add")(one, A, alpha=0.5))
         return Q[..., :columns] if rows != columns else Q
 
-    def _reflected(self, X: Any) -> Any:
+    def _reflected(self, X: Any) -> Tensor:
         A = X.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
         signs = X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)  # integers: no gradient moves the diagonal
@@ -169,7 +169,7 @@ class _Orthogonal(Module):
         return make(negative)
 
 
-def _reflections(matrix: Tensor) -> Any:
+def _reflections(matrix: Tensor) -> Tensor:
     """Return the reflections whose product is the matrix's orthogonal factor, and the signs of the other one's diagonal."""
     rows, columns = matrix.shape[-2:]
     with grad_mode(False):
