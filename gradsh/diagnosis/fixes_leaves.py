@@ -149,7 +149,10 @@ def _unfrozen_calls(finder: Finder) -> None:
 
 def create_graph(finder: Finder) -> None:
     """A gradient that is differentiated again needs a graph of its own."""
+    failed = finder.site(finder.cause.needed)
     for site in finder.code.sites:
+        if site is failed and not site.loops:
+            continue
         for node in headed(site.statement):
             if isinstance(node, tree.Call):
                 name = path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")

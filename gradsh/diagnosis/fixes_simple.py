@@ -2,6 +2,7 @@
 import itertools
 import re
 from collections.abc import Callable
+from math import prod
 from types import CodeType, MethodType
 from typing import Any
 
@@ -102,12 +103,18 @@ def grad_shape(finder: Finder) -> None:
     if call is not None and isinstance(call.func, tree.Attribute) and (call.args or call.keywords):
         root = text_of(needed.source, call.func.value.span)
         given = call.args[0] if call.args else next((word.value for word in call.keywords if word.arg == "gradient"), None)
+        have, want = [*re.findall(r"torch\.Size\(\[([\d, ]*)\]\)", finder.case.message), "", ""][:2]
         if given is not None:
+            if _count(have) == _count(want):
+                new = f"{_closed(needed, given)}.reshape({want or '()'})"
+                finder.offer(f"give it in the tensor's shape: `{new}` on line {needed.line}",
+                             Draft().replace(needed.source, given.span, new))
             finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
                          Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
                          _EQUAL)
-        finder.offer(f"reduce it first: `{root}.sum().backward()` on line {needed.line}",
-                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), _EQUAL)
+        if want:
+            finder.offer(f"reduce it first: `{root}.sum().backward()` on line {needed.line}",
+                         Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), _EQUAL)
     grad = call_in(needed, "grad")
     if grad is not None and grad.args:
         root = text_of(needed.source, grad.args[0].span)
@@ -136,6 +143,11 @@ def grad_shape(finder: Finder) -> None:
                              Draft().replace(needed.source, value.span, new),
                              "the gradient then has the shape of the tensor")
     _custom_backward(finder)
+
+
+def _count(sizes: str) -> int:
+    """Return how many elements a shape has, as a message writes it."""
+    return prod(int(size) for size in re.findall(r"\d+", sizes))
 
 
 def _hook(finder: Finder, code: CodeType, hook: object) -> None:

@@ -288,6 +288,10 @@ def name(finder: Finder) -> None:
         first = next(site for site in finder.code.sites if site.statement is needed.function.body[0])
         finder.offer(f"call the base class first: `super().__init__()` before line {first.line}",
                      Draft().insert(first, "before", "super().__init__()"))
+    elif "should be an iterable of Tensors" in case.message and isinstance(case.expression, tree.Call) and case.expression.args:
+        given = case.expression.args[0]
+        new = f"[{text_of(needed.source, given.span)}]"
+        finder.offer(f"give a list: `{new}` on line {needed.line}", Draft().replace(needed.source, given.span, new))
     elif case.story == "attribute" and callable(case.fields.get("owner", getattr(case.error, "obj", None))):
         _called(finder, needed)
     parameter = re.search(r"cannot assign '[\w.]+' as parameter '(\w+)'", case.message)

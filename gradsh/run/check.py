@@ -7,9 +7,11 @@ from typing import Any
 
 from gradsh.commands import GRAMMARS
 from gradsh.compiler.scopes import bound_names, children, tried_imports
+from gradsh.diagnosis.code import path_of
 from gradsh.diagnosis.nearest import for_attribute, near
 from gradsh.engine.ambient import current, enter, tell
 from gradsh.engine.values.device import check_device
+from gradsh.engine.values.dtype import ForeignDType, foreign
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.language.parser import MAX_TEXT, parse
@@ -110,8 +112,9 @@ class NameChecker:
         for node in self.nodes:
             if isinstance(node, tree.Attribute):
                 self._attribute(node)
-            elif isinstance(node, tree.keyword):
-                self._device(node)
+            elif isinstance(node, tree.Call) and not path_of(node.func).endswith("autocast"):
+                for word in node.keywords:
+                    self._place_or_dtype(word)
             elif isinstance(node, tree.Name) and node.id not in seen:
                 seen.add(node.id)
                 self._name(node, whole)
@@ -149,17 +152,18 @@ class NameChecker:
                 way = f"did you mean {meant}?" if meant else ""
             self._tell("attribute", f"module '{owner.name}' has no attribute '{node.attr}'", node.span, way)
 
-    def _device(self, node: tree.keyword) -> None:
-        """Tell of a device that is written out, if it is not here."""
+    def _place_or_dtype(self, node: tree.keyword) -> None:
+        """Tell of a device or dtype that is written out in a call, if it is not here."""
         name = node.value.value if isinstance(node.value, tree.Constant) else None
-        if node.arg != "device" or not isinstance(name, str):
-            return
-        if name.startswith("cuda"):
+        if node.arg == "device" and isinstance(name, str) and name.startswith("cuda"):
             current().stands_in(f"device='{name}'", _METHODS["cuda"])
             return
         try:
-            check_device(name)
-        except RuntimeError as error:
+            if node.arg == "device" and isinstance(name, str):
+                check_device(name)
+            elif node.arg == "dtype" and isinstance(dtype := self._value(node.value), ForeignDType):
+                raise foreign(dtype.name)
+        except (RuntimeError, TypeError) as error:
             self._tell("other", str(error), node.value.span, _fields(error).get("way", ""))
 
     def _offers(self, owner: object, name: str) -> bool:

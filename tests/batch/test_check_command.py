@@ -19,6 +19,7 @@ def told(text: str) -> list[tuple[int, str, str]]:
     return [(one.labels[0].span.line, one.message, " ".join(one.help)) for one in problems]
 
 
+DTYPE_NAMES = ("float32", "float64", "int64", "int32", "int16", "int8", "uint8")
 WRONG = [
     ("x = torch.onse(2)", "module 'torch' has no attribute 'onse'", "did you mean `torch.ones`?"),
     ("import torch.nn as nn\nnn.linear(1, 2)", "module 'torch.nn' has no attribute 'linear'", "`torch.nn.functional.linear`"),
@@ -27,6 +28,7 @@ WRONG = [
     ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),
     ("import sklearn.metrics as m\nm.f1([1])", "gradsh has no module 'sklearn.metrics'", "make the data"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
+    ("x = torch.ones(2, dtype=torch.half)", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in float16", "gradsh trace FILE"),
     ("x = torch.ones(2, device='meta')", "gradsh computes on the CPU, not on the device meta", "gradsh trace FILE"),
     ("import numpy\nnumpy.ma", "module 'numpy' has no attribute 'ma'", "gradsh trace FILE"),
     ("from torch.masked import masked_tensor as m\nm(1)", "gradsh has no 'torch.masked.masked_tensor'", "gradsh trace FILE"),
@@ -42,6 +44,7 @@ def test_names_that_nothing_binds_are_told(text, message, help_line):
 
 
 RIGHT = [
+    "with torch.autocast('cuda', dtype=torch.float16, enabled=False):\n    print(torch.ones(2).dtype == torch.float16)",
     "import numpy as np\nprint(np.newaxis, torch.version.cuda, __file__, __package__)\nmatch 3:\n    case _:\n        pass",
     "import matplotlib.pyplot as plt\nimport torch.distributed as dist",
     "import torch.nn.functional as F\ndef f(F):\n    return F.whatever\nclass F:\n    whatever = 1\nF.whatever",

@@ -506,6 +506,8 @@ SUPERVISED = (
     (SNAPSHOT, "remove `.data` on line 8", "line 6"),
     (DRAWN_BY_A_GENERATOR, "`h = h.detach()` before line 10", "again"),
     (SAMPLED, "write `q.rsample` on line 9", "requires_grad"),
+    ("w = torch.rand(4, requires_grad=True)\ntorch.optim.SGD(w, lr=0.1)\n", "give a list: `[w]` on line 6", "did you mean"),
+    ("w = torch.ones(1, requires_grad=True)\nw.mean().backward(torch.tensor([0.1]))\n", "`torch.tensor([0.1]).reshape(())`", "sum()"),
     (OF_A_LEAF, "in `with torch.no_grad():`", "b.requires_grad_"), (FILLED, "`(x * 3).view(-1).clone()` on line 8", "part"),
     (BOUND_ANEW, "`a.sigmoid().clone()`", "compute it again"),
     (YIELDED, "`[t.select(0, place) for place in range(t.shape[0])]` on line 6", "clone"),
