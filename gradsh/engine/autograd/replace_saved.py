@@ -19,8 +19,8 @@ _ALONE = 3
 
 
 def replace_data(tensor: Tensor, before: object) -> None:
-    """Give what was saved of a tensor, whose array was `before`, its array of now."""
-    if sys.getrefcount(before) > _ALONE:
+    """Give what was saved of a tensor, whose array was `before`, its array of now (the same after `x.data += …`)."""
+    if tensor.array is not before and sys.getrefcount(before) > _ALONE:
         _resave(tensor, before, lambda kept: kept._replace(array=tensor.array))
 
 
