@@ -186,7 +186,7 @@ def _carriers(finder: Finder) -> Iterator[Carrier]:
                 seen.add((path, id(site.statement)))
                 value = finder.holder(path)
                 leaf = getattr(value, "requires_grad", False) and finder.root(value) is None
-                if not leaf and not makes_leaf(stored) and (hasattr(value, "grad_fn") or isinstance(value, _HOLDING)):
+                if not leaf and not _has_no_graph(path, stored) and (hasattr(value, "grad_fn") or isinstance(value, _HOLDING)):
                     yield Carrier(path, site, how, value, stored)
 
 
@@ -207,6 +207,11 @@ def _stores(site: Site) -> Iterator[tuple[str, str, object]]:
             path := keyed_path(call.func.value)
         ):
             yield path, "stored", call.args[-1]
+
+
+def _has_no_graph(path: str, stored: object) -> bool:
+    """Whether what is stored has no graph: it is a literal, or what learns, or is written to `.data`."""
+    return isinstance(stored, tree.Constant) or makes_leaf(stored) or path.endswith(".data")
 
 
 def makes_leaf(node: object) -> bool:
@@ -426,7 +431,7 @@ def _in_calls(finder: Finder) -> None:
     needed = finder.cause.needed
     if needed is None:
         return
-    for level in finder.levels(needed):
+    for level in finder.levels(needed)[:-1]:  # cut where the pass begins, it would find no graph
         bound = {path_of(one) for one in targets_of(level.statement)}
         names = [node for node in headed(level.statement) if isinstance(node, tree.Name) and finder.holds(finder.value(node.id))]
         targets = set(map(id, targets_of(level.statement)))

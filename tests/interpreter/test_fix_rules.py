@@ -537,3 +537,16 @@ def test_another_leaf_than_what_the_optimizer_has_is_not_to_be_learnt() -> None:
     problem = session.tried(session.state.failed).problem
     assert not [fix.words for fix in problem.fixes if fix.edits]
     assert {label.span.line for label in problem.labels if label.role == "built"} == {9}
+
+
+def test_a_gradient_that_is_dropped_and_the_loss_itself_are_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixes of a larger program are told before they are tried."""
+    monkeypatch.setattr("gradsh.session.session.FEW_NODES", -1)
+    session = Session()
+    loop = "for i in range(2):\n    w.grad = None\n    loss.backward()\n    w.data += -0.1 * w.grad\n"
+    session.run(HEAD + "w = torch.ones(2, requires_grad=True)\nloss = (w ** 2).sum()\n" + loop, lambda event: None, name="program")
+    assert session.state.failed is not None
+    assert not session.state.failed.tried
+    words = [fix.words for fix in session.state.failed.problem.fixes]
+    assert "compute it again in each iteration" in words[0]
+    assert not [one for one in words if "detach" in one]
