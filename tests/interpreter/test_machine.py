@@ -222,6 +222,12 @@ def test_imports(script):
     assert "torchvision" in script.failure.problem.message
 
 
+def test_functorch_is_the_older_name_of_what_torch_func_has(script):
+    script.run("import functorch as ft\nfrom functorch import jvp\nimport functorch\n")
+    script.run("print(ft.grad is torch.func.grad, functorch is ft, jvp is ft.jvp)")
+    assert script.output == "True True True\n"
+
+
 def test_bare_names_are_looked_up_in_their_order(script):
     script.run(
         "print(ones(2), relu(ones(1) - 2), Linear(1, 1).bias.shape, sum([1, 2]), max(1, 2), mse_loss(ones(1), ones(1)), SGD.__name__)\n"

@@ -35,6 +35,7 @@ ParamGroup: TypeAlias = dict[str, Any]
 """Parameters and their settings, by PyTorch's names."""
 ParamState: TypeAlias = dict[str, Any]
 """What an optimizer remembers of a parameter, by PyTorch's names."""
+Hooks: TypeAlias = dict[int, Callable[..., Any]]
 
 
 class Required:
@@ -70,8 +71,12 @@ class Optimizer(ScriptBase):
             raise fail("type", message, TypeError)
         self.state: OptimizerState = OptimizerState(dict)
         self.param_groups: list[ParamGroup] = []
-        self._pre_hooks: dict[int, Callable[..., object]] = OrderedDict()
-        self._post_hooks: dict[int, Callable[..., object]] = OrderedDict()
+        self._pre_hooks: Hooks = OrderedDict()
+        self._post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
         groups = list(params)
         if not groups:
             raise fail("value", "optimizer got an empty parameter list", ValueError)
@@ -169,6 +174,8 @@ class Optimizer(ScriptBase):
 
     def state_dict(self) -> dict[str, object]:
         """Return {"state": {parameter number: state}, "param_groups": [...]}: parameters are numbered over all groups."""
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -177,10 +184,11 @@ class Optimizer(ScriptBase):
             packed = {name: value for name, value in group.items() if name != "params"}
             groups.append({**packed, "params": [numbers[id(one)] for one in group["params"]]})
         state = {numbers[id(one)] if isinstance(one, Tensor) else one: held for one, held in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        return _passed(self, self._optimizer_state_dict_post_hooks, {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over groups' settings and parameters' state (its tensors are shared); groups must have the same sizes."""
+        state_dict = _passed(self, self._optimizer_load_state_dict_pre_hooks, state_dict.copy())
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise fail("value", "loaded state dict has a different number of parameter groups", ValueError)
@@ -198,6 +206,24 @@ class Optimizer(ScriptBase):
             kept = group["params"]
             group.clear()
             group.update(deepcopy({name: value for name, value in given.items() if name != "params"}), params=kept)
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
+        """Call `hook(optimizer)` before each `state_dict()`."""
+        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
+        """Call `hook(optimizer, state_dict)` after each `state_dict()`; what it returns is the result."""
+        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
+        """Call `hook(optimizer, state_dict)` before each `load_state_dict`; what it returns is loaded."""
+        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
+        """Call `hook(optimizer)` after each `load_state_dict`."""
+        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("
@@ -207,6 +233,21 @@ class Optimizer(ScriptBase):
                 if name != "params":
                     text += f"    {name}: {group[name]}\n"
         return text + ")"
+
+
+def _registered(hooks: Any, hook: Callable[..., object], prepend: bool) -> Handle:
+    handle = Handle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _passed(optimizer: Optimizer, hooks: Hooks, state_dict: dict[str, Any]) -> dict[str, Any]:
+    """Return what the hooks make of a state: each may return another."""
+    for hook in list(hooks.values()):
+        found = hook(optimizer, state_dict)
+        state_dict = state_dict if found is None else found
+    return state_dict
 
 
 def _parameters(group: ParamGroup) -> list[object]:
