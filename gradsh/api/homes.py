@@ -7,6 +7,7 @@ _FILES = {
     "gradsh.api.forward_ad": "torch.autograd.forward_ad", "gradsh.api.checkpoint": "torch.utils.checkpoint",
     "gradsh.api.function_context": "torch.autograd.function", "gradsh.api.selective": "torch.utils.checkpoint",
     "gradsh.api.old_functions": "torch.autograd._functions.tensor",
+    "gradsh.api.einops": "einops", "gradsh.api.einops_layers": "einops.layers.torch",
     "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.graph.tensor": "torch",
     "gradsh.engine.values.size": "torch",
     "gradsh.engine.values.dtype": "torch", "gradsh.engine.graph.node": "torch.autograd.graph",

@@ -10,10 +10,10 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
-_ELLIPSIS = "…"
+ELLIPSIS = "…"
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """One side of a pattern: the names that make up each axis, none for an axis of extent 1."""
 
     groups: list[list[str]]
@@ -30,7 +30,7 @@ def rearrange(tensor: object, pattern: str, **axes_lengths: int) -> Tensor:
     tensor = tensor if isinstance(tensor, Tensor) else find("stack")(tensor)
     left, right = _sides(pattern, axes_lengths)
     groups = _left_axes(left, tensor.dim())
-    rest = [name for group in groups for name in group if name.startswith(_ELLIPSIS)]
+    rest = [name for group in groups for name in group if name.startswith(ELLIPSIS)]
     if not groups:
         return tensor
     names = [name for group in groups for name in group]
@@ -38,7 +38,7 @@ def rearrange(tensor: object, pattern: str, **axes_lengths: int) -> Tensor:
     single = [name for name in names if name.isdecimal()]
     wanted: list[list[str]] = []
     for group in right.groups:
-        wanted += [[name] for name in rest] if group == [_ELLIPSIS] and not right.packed_rest else [_expanded(group, rest)]
+        wanted += [[name] for name in rest] if group == [ELLIPSIS] and not right.packed_rest else [_expanded(group, rest)]
     return _laid(tensor, names, extents, strides, single, wanted)
 
 
@@ -59,20 +59,20 @@ def _laid(
 
 
 def _expanded(group: list[str], rest: list[str]) -> list[str]:
-    return [name for one in group for name in (rest if one == _ELLIPSIS else [one])]
+    return [name for one in group for name in (rest if one == ELLIPSIS else [one])]
 
 
-def _left_axes(side: _Side, dims: int) -> list[list[str]]:
+def _left_axes(side: Side, dims: int) -> list[list[str]]:
     """Return the names of each axis of a tensor: the ellipsis as several, an axis of extent 1 by a number."""
-    has_rest = [_ELLIPSIS] in side.groups
+    has_rest = [ELLIPSIS] in side.groups
     given = len([one for one in side.groups if not one]) + len(side.names()) - 1 if has_rest else len(side.groups)
     if given > dims if has_rest else given != dims:
         relation = "less than or equal to the number of dimensions in the" if has_rest else "equal to the number of dimensions in the"
-        raise _refused(f"Number of dimensions in pattern ({given}) must be {relation} tensor ({dims})")
+        raise refused(f"Number of dimensions in pattern ({given}) must be {relation} tensor ({dims})")
     found: list[list[str]] = []
     for number, group in enumerate(side.groups):
-        if group == [_ELLIPSIS]:
-            found += [[f"{_ELLIPSIS}{place}"] for place in range(dims - len(side.groups) + 1)]
+        if group == [ELLIPSIS]:
+            found += [[f"{ELLIPSIS}{place}"] for place in range(dims - len(side.groups) + 1)]
         else:
             found.append(group or [str(number)])
     return found
@@ -95,35 +95,35 @@ def _split(tensor: Tensor, groups: list[list[str]], lengths: dict[str, int]) -> 
             shown = ", ".join("'?'" if part < 0 else str(part) for part in parts)
             message = f"inferred dimension does not evenly fit into larger dimension: {extent} vs ({shown})"
         if message:
-            raise _refused(message)
+            raise refused(message)
         parts = [extent // known if part < 0 else part for part in parts]
         extents += parts
         strides += [stride * math.prod(parts[place + 1 :]) for place in range(len(parts))]
     return extents, strides
 
 
-def _sides(pattern: str, lengths: dict[str, int]) -> tuple[_Side, _Side]:
+def _sides(pattern: str, lengths: dict[str, int]) -> tuple[Side, Side]:
     """Read a pattern."""
     parts = pattern.split("->")
     if len(parts) != 2:
-        raise _refused("Pattern must contain a single '->' separator")
-    if _ELLIPSIS in lengths:
-        raise _refused(f"'{_ELLIPSIS}' is not an allowed axis identifier")
-    left, right = map(_side, parts)
+        raise refused("Pattern must contain a single '->' separator")
+    if ELLIPSIS in lengths:
+        raise refused(f"'{ELLIPSIS}' is not an allowed axis identifier")
+    left, right = map(side_of, parts)
     one, other = left.names(), right.names()
-    if _ELLIPSIS in other and _ELLIPSIS not in one:
-        raise _refused(f"Ellipsis found in right side, but not left side of a pattern {pattern}")
+    if ELLIPSIS in other and ELLIPSIS not in one:
+        raise refused(f"Ellipsis found in right side, but not left side of a pattern {pattern}")
     if left.packed_rest:
-        raise _refused(f"Ellipsis is parenthesis in the left side is not allowed: {pattern}")
+        raise refused(f"Ellipsis is parenthesis in the left side is not allowed: {pattern}")
     for length in lengths.values():
         if type(length) is not int:
             raise fail("type", f"rearrange axis lengths must be integers, got: {type(length)}", TypeError)
     if any(name.isdecimal() for name in one | other):
-        raise _refused("rearrange only supports unnamed axes of size 1")
+        raise refused("rearrange only supports unnamed axes of size 1")
     if one != other:
-        raise _refused(f"Identifiers only on one side of rearrange expression (should be on both): {_shown(one ^ other)}")
+        raise refused(f"Identifiers only on one side of rearrange expression (should be on both): {_shown(one ^ other)}")
     if unknown := lengths.keys() - one:
-        raise _refused(f"Identifiers not found in rearrange expression: {_shown(unknown)}")
+        raise refused(f"Identifiers not found in rearrange expression: {_shown(unknown)}")
     return left, right
 
 
@@ -131,64 +131,65 @@ def _shown(names: Iterable[str]) -> str:
     return "{" + ", ".join(repr(name) for name in sorted(names)) + "}"
 
 
-def _side(text: str) -> _Side:
+def side_of(text: str) -> Side:
     """Read one side of a pattern."""
     if "." in text:
         if "..." not in text:
-            raise _refused("Expression may contain dots only inside ellipsis (...)")
+            raise refused("Expression may contain dots only inside ellipsis (...)")
         if text.count("...") != 1 or text.count(".") != 3:
-            raise _refused("Expression may contain dots only inside ellipsis (...); only one ellipsis for tensor ")
-    found = _Side([], False)
+            raise refused("Expression may contain dots only inside ellipsis (...); only one ellipsis for tensor ")
+    found = Side([], False)
     group: list[str] | None = None
-    for word in _words(text.replace("...", _ELLIPSIS)):
+    for word in _words(text.replace("...", ELLIPSIS)):
         if word == "(":
             if group is not None:
-                raise _refused("Axis composition is one-level (brackets inside brackets not allowed)")
+                raise refused("Axis composition is one-level (brackets inside brackets not allowed)")
             group = []
             found.groups.append(group)
         elif word == ")":
             if group is None:
-                raise _refused("Brackets are not balanced")
+                raise refused("Brackets are not balanced")
             group = None
         else:
             if word in found.names():
-                raise _refused(f"Indexing expression contains duplicate dimension '{word}'")
+                raise refused(f"Indexing expression contains duplicate dimension '{word}'")
             _check_name(word)
-            found = found._replace(packed_rest=found.packed_rest or (word == _ELLIPSIS and group is not None))
+            found = found._replace(packed_rest=found.packed_rest or (word == ELLIPSIS and group is not None))
             names = [] if word.isdecimal() and int(word) == 1 else [word]
             if group is None:
                 found.groups.append(names)
             else:
                 group += names
     if group is not None:
-        raise _refused(f"Imbalanced parentheses in expression: '{text.replace('...', _ELLIPSIS)}'")
+        raise refused(f"Imbalanced parentheses in expression: '{text.replace('...', ELLIPSIS)}'")
     return found
 
 
 def _words(text: str) -> list[str]:
-    strange = next((char for char in text if not (char.isalnum() or char in f"_() {_ELLIPSIS}")), None)
+    strange = next((char for char in text if not (char.isalnum() or char in f"_() {ELLIPSIS}")), None)
     if strange is not None:
-        raise _refused(f"Unknown character '{strange}'")
+        raise refused(f"Unknown character '{strange}'")
     return text.replace("(", " ( ").replace(")", " ) ").split()
 
 
 def _check_name(word: str) -> None:
     if word.isdecimal():
         if int(word) < 1:
-            raise _refused(f"Anonymous axis should have positive length, not {int(word)}")
-    elif word != _ELLIPSIS:
+            raise refused(f"Anonymous axis should have positive length, not {int(word)}")
+    elif word != ELLIPSIS:
         reason = ""
         if not word.isidentifier():
             reason = "not a valid python identifier"
         elif word[0] == "_" or word[-1] == "_":
             reason = "axis name should should not start or end with underscore"
         if reason:
-            raise _refused(f"Invalid axis identifier: {word}\n{reason}")
+            raise refused(f"Invalid axis identifier: {word}\n{reason}")
         if keyword.iskeyword(word):
             current().warning(f"It is discouraged to use axes names that are keywords: {word}", RuntimeWarning)
         if word == "axis":
             current().warning("It is discouraged to use 'axis' as an axis name and will raise an error in future", FutureWarning)
 
 
-def _refused(message: str) -> Exception:
+def refused(message: str) -> Exception:
+    """Return the error of a pattern."""
     return fail("value", message, ValueError)

@@ -291,9 +291,6 @@ NAMESPACES: dict[str, Namespace] = {
         **lazily("gradsh.api.func_forward", "jvp linearize jacfwd hessian"),
         **lazily("gradsh.api.rearrange", "rearrange"),
     }),
-    "functorch": Namespace("functorch", {
-        **lazily("gradsh.api.func", "grad grad_and_value vmap jacrev vjp"), **lazily("gradsh.api.func_forward", "jvp jacfwd hessian"),
-    }),
     "torch.nn": Namespace(
         "torch.nn",
         {

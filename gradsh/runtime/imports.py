@@ -48,8 +48,8 @@ class Imports:
         return found
 
     def _top(self, name: str) -> Any:
-        if name in NAMESPACES:
-            return NAMESPACES[name]
+        if name == "torch":
+            return NAMESPACES["torch"]
         found = self.library(name)
         if found is not None and MODULES[name].how == STANDS_IN:
             current().stands_in(name, MODULES[name].why)
@@ -126,4 +126,4 @@ class Imports:
 
     def known(self) -> list[str]:
         """Return the modules that exist here, for completion and for suggesting the nearest."""
-        return ["torch", "functorch", *(name for name, module in MODULES.items() if module.how != REFUSED_MODULE)]
+        return ["torch", *(name for name, module in MODULES.items() if module.how != REFUSED_MODULE)]

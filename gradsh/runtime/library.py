@@ -312,3 +312,21 @@ def load_typing(_: RuntimeHost) -> Mapping[str, object]:
     from gradsh.runtime.hints import BASES, HINTS
 
     return {**HINTS, **BASES, "TYPE_CHECKING": False}
+
+
+def load_einops(_: RuntimeHost) -> Mapping[str, Any]:
+    """Return what `einops` offers."""
+    from gradsh.api.namespace import Namespace, lazily
+
+    layers = Namespace("einops.layers.torch", lazily("gradsh.api.einops_layers", "Rearrange Reduce"))
+    names = lazily("gradsh.api.einops", "rearrange reduce repeat einsum pack unpack EinopsError")
+    whole = Namespace("einops", {**names, "layers": Namespace("einops.layers", {"torch": layers})})
+    return {name: whole.get(name) for name in (*names, "layers")}
+
+
+def load_functorch(_: RuntimeHost) -> Mapping[str, Any]:
+    """Return what `functorch`, the older home of `torch.func`, offers of it."""
+    from gradsh.api.torch import NAMESPACES
+
+    shared = ("grad", "grad_and_value", "vmap", "jacrev", "vjp", "jvp", "jacfwd", "hessian")
+    return {name: NAMESPACES["torch.func"].get(name) for name in shared}

@@ -68,8 +68,10 @@ MODULES: dict[str, Module] = {
     "dataclasses": _real("dataclasses", file="dataclass"),
     "datetime": _real("datetime"),
     "difflib": _real("difflib"),
+    "einops": _real("einops", "patterns of axes, with the operations that einops calls", "library"),
     "enum": _real("enum"),
     "errno": _listed("EACCES EAGAIN EBADF EEXIST EINTR EINVAL EIO EISDIR ENOENT ENOMEM ENOSPC ENOTDIR EPERM EPIPE ETIMEDOUT errorcode"),
+    "functorch": _real("functorch", "what it shares with `torch.func`", "library"),
     "gc": _real("gc", "memory is released with its last reference"),
     "glob": _real("glob", "files that the program wrote", "file_modules"),
     **dict.fromkeys(("bz2", "gzip", "lzma"), _real("codecs", "files that the program wrote, which nothing compresses")),
@@ -137,7 +139,6 @@ MODULES: dict[str, Module] = {
     "subprocess": _refused("a script starts no other programs"),
     **dict.fromkeys(("asyncio", "ray"), _refused(_ONE_BY_ONE)),
     **dict.fromkeys(("gym", "gymnasium"), _refused(f"write the environment as a class with `reset` and `step`, {OR_TRACE}")),
-    "einops": _refused(f"write it with `reshape`, `permute` and `einsum`, {OR_TRACE}"),
     **dict.fromkeys(
         ("accelerate", "dgl", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchtext"),
         _refused(f"write it out with `nn.Module` and a loop, {OR_TRACE}"),
