@@ -3,6 +3,7 @@
 The forward runs with hooks that keep a `Recomputed` in each saved tensor's place. The first one that backward asks for
 runs the function again, under the random state it had, and fills all of them.
 """
+
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext

@@ -3,6 +3,7 @@
 Python's own asks each object for `__deepcopy__` and `__reduce_ex__`, hands out its memo and the object's dictionary, and calls
 what it was given. Here protocols are looked up on types, and the memo stays inside.
 """
+
 import functools
 from collections import defaultdict, deque
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 """torch.func: derivatives of functions of tensors, dictionaries and lists of them; `vmap` as a loop over the batch."""
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,4 +1,5 @@
 """torch.func in forward mode: products of Jacobians with tangents, and Jacobians column by column."""
+
 from collections.abc import Callable
 from typing import Any
 

@@ -3,6 +3,7 @@
 The `ctx` that forward and backward receive stands for the node (`function_context.py`). Saved tensors are kept as any
 node's are, so they are listed, freed and checked for versions alike.
 """
+
 import functools
 import inspect
 import weakref

@@ -3,6 +3,7 @@
 In PyTorch it is the node itself. Here it stands for the node: it offers what PyTorch offers, and whatever else a program sets
 on it is the program's own, under every name, and reaches nothing of the engine.
 """
+
 from typing import Any
 
 from gradsh.engine.ambient import current

@@ -1,4 +1,5 @@
 """Forward mode of custom functions: the tangents of what `forward` returns come from the function's `jvp`."""
+
 from collections.abc import Sequence
 from typing import Any
 

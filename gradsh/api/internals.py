@@ -1,4 +1,5 @@
 """torch._C: what programs ask below PyTorch's public names, of the pass that runs, of versions, and of whether a tensor still lives."""
+
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -162,22 +162,6 @@ def device(type: object = "cpu", index: int | None = None) -> Device:
     return Device(name, int(number) if number else index)
 
 
-class flags:
-    """`with torch.backends.cudnn.flags(...)`: takes cuDNN's switches, on which nothing here depends."""
-
-    def __init__(
-        self, enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False,
-        allow_tf32: bool = True, fp32_precision: str = "none",
-    ) -> None:
-        """Forget them."""
-
-    def __enter__(self) -> None:
-        """Change nothing."""
-
-    def __exit__(self, *error: object) -> None:
-        """Leave everything as it is."""
-
-
 class device_index:
     """`with torch.accelerator.device_index(n)`: refuses a number, since there is no accelerator; does nothing for None."""
 

@@ -1,4 +1,5 @@
 """torch.testing: `assert_close`, with PyTorch's tolerances and sentences."""
+
 from typing import Any
 
 import numpy as np

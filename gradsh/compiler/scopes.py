@@ -1,4 +1,5 @@
 """Static facts about a block of our tree: which names it binds in its own scope, and whether it yields."""
+
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

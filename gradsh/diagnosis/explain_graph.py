@@ -1,4 +1,5 @@
 """The stories of autograd's own failures: who saved, freed, modified or built what the failing line needs."""
+
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 

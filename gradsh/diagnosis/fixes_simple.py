@@ -1,4 +1,5 @@
 """Fixes of failures that one expression can mend: a gradient that does not fit, an unused input."""
+
 import itertools
 import re
 from collections.abc import Callable

@@ -2,6 +2,7 @@
 
 It imports nothing of the engine, so that every file of it can ask for an operation.
 """
+
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 

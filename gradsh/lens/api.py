@@ -1,4 +1,5 @@
 """The functions of `gradsh.lens`, which need PyTorch: one watcher, and the commands as functions over the caller's names."""
+
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,5 @@
 """What an exception of PyTorch's does not say: the node and saved tensor that a pass needed, the tensor that was refused."""
+
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType

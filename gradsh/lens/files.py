@@ -1,4 +1,5 @@
 """The user's own files: which they are, their text, and the loops of each function in them."""
+
 import ast
 import linecache
 import os

@@ -6,6 +6,7 @@ A node's line is found by bisection with its `_sequence_nr()`, so an operation c
 A place has the form of the interpreter's: (activation, code, -line), where an activation is (parent, number of the pass
 of a loop, code of the caller, -line there). The sign tells a line from the offset of an instruction.
 """
+
 import sys
 import threading
 from bisect import bisect_right

@@ -3,6 +3,7 @@
 A look reads the names of a frame (or of a dictionary of variables), runs the same command as the shell, and keeps only
 what that returns.
 """
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any

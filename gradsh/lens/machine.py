@@ -1,4 +1,5 @@
 """What the diagnosis asks of the interpreter, answered for a program that Python runs: frames, places, values."""
+
 from collections.abc import Mapping
 from types import FrameType
 from typing import Any

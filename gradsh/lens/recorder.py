@@ -3,6 +3,7 @@
 PyTorch's graph is looked at before and after each pass, after each statement that is run by itself, and at the end. In between
 nothing is known of it, so a node is born at the moment that first meets it, and gone at the first one that meets it no more.
 """
+
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,5 @@
 """Functions of two or three tensors, element by element: the larger one, angles, logarithms of sums, blends."""
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Keeping numbers within bounds: clamp and its one-sided forms."""
+
 from typing import Any
 
 from gradsh.engine.dispatch.declare import alias, op, sample

@@ -1,4 +1,5 @@
 """Convolutions of one, two and three dims, plain and transposed: one node, ConvolutionBackward0, for all of them."""
+
 from typing import Any
 
 import numpy as np

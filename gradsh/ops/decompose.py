@@ -1,4 +1,5 @@
 """Decompositions of matrices: Cholesky, QR, singular values, symmetric eigenvalues; and what is read off them."""
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Tensors from data: numbers, nested lists, numpy arrays, other tensors."""
+
 from collections import deque
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,5 @@
 """Products of Householder reflections: orthogonal matrices, as LAPACK and QR hold them."""
+
 from typing import Any
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Losses of labels beyond cross entropy: margins between classes, sets of labels, sequences of labels (ctc)."""
+
 from typing import Any
 
 import numpy as np

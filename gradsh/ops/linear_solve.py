@@ -1,4 +1,5 @@
 """Linear systems: solve, with any matrix or a triangular one."""
+
 from typing import Any
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 the gradient by the input is h(γ g), so all second derivatives are h again, sums, and the derivative of h by the input.
 """
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Normalisation layers: batch, layer, group, instance and root-mean-square norm, local response."""
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Distances between points: dist, cdist, pdist; and renorm, which shortens slices to a norm."""
+
 import math
 from typing import Any
 

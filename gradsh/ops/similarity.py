@@ -1,4 +1,5 @@
 """Distances and similarities between rows: pairwise distance, cosine similarity, normalize, bilinear forms."""
+
 from typing import Any
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Order along a dimension: sort, topk, kthvalue, median, mode, quantile."""
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Different values and runs, counts in bins, and searches in ordered values."""
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Max unpooling: greatest values back at their places, zeros elsewhere."""
+
 from typing import Any
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Views: the operations whose result shares memory and version counter with their first argument."""
+
 from collections.abc import Sequence
 from typing import Any
 

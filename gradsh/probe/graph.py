@@ -1,4 +1,5 @@
 """The graph behind tensors as plain data: nodes with names, shapes, saved tensors and lines; edges; what was removed."""
+
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter

@@ -1,4 +1,5 @@
 """What a backward pass did, told from inside it: nodes run, buffers freed and kept, leaves written, bytes given back."""
+
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,5 @@
 """Python's builtins as the language has them: most are Python's own, some are guarded, the rest say what to do instead."""
+
 from collections.abc import Callable, Iterator
 from itertools import count
 from operator import index

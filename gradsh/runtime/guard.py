@@ -6,6 +6,7 @@ function of the name), instances and classes that a script defines, and namespac
 a frame, a traceback or a module that leaked would be inert. Law: names are compared only as exact `str`, since a
 subclass could lie about being equal.
 """
+
 import enum
 from collections.abc import Callable
 from types import FunctionType, ModuleType

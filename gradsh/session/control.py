@@ -2,6 +2,7 @@
 
 `Session` in session/session.py is the other half, which runs statements; commands see this one as `state.Control`.
 """
+
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence

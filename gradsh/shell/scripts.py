@@ -1,4 +1,5 @@
 """The scripts that a shell begins with: run whole (`gradsh -i FILE`), or statement by statement (`gradsh debug FILE`)."""
+
 import re
 import sys
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,5 @@
 """Distributions of real numbers: normal, uniform, exponential; and any of them with axes taken together."""
+
 import math
 from typing import Any, Self
 

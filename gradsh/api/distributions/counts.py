@@ -1,4 +1,5 @@
 """Distributions of counts: of trials before the first success, of successes, of classes."""
+
 from typing import Any, Self
 
 from gradsh.api.distributions import constraints

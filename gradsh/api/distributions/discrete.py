@@ -1,4 +1,5 @@
 """Distributions of whole numbers: categorical and Bernoulli, given by probabilities or by logits."""
+
 import math
 from typing import Any, Self
 

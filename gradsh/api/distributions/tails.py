@@ -1,4 +1,5 @@
 """Distributions with heavy or long tails: Cauchy's and Gumbel's."""
+
 import math
 from typing import Any, Self
 

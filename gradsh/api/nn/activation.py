@@ -1,4 +1,5 @@
 """Activation functions as modules."""
+
 from typing import Any
 
 from gradsh.api.nn.conversion import constant, factory

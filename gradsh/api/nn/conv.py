@@ -1,4 +1,5 @@
 """Convolutions and transposed convolutions of one, two and three dimensions."""
+
 import math
 from typing import Any
 

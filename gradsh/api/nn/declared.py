@@ -1,4 +1,5 @@
 """A module that is declared by its settings and the function that it calls with them."""
+
 from collections.abc import Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any

@@ -1,4 +1,5 @@
 """Flatten and Unflatten."""
+
 from typing import Any
 
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes

@@ -1,4 +1,5 @@
 """nn.init: the initialisers. They draw PyTorch's numbers and write in place, unrecorded."""
+
 import math
 from collections.abc import Callable
 from typing import Any

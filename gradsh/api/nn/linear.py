@@ -1,4 +1,5 @@
 """Linear, Bilinear, Identity, Flatten's neighbours that multiply by weights."""
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Losses as modules."""
+
 import math
 from typing import Any
 

@@ -1,4 +1,5 @@
 """Normalisation that needs no batch: LayerNorm, GroupNorm, RMSNorm, LocalResponseNorm."""
+
 from typing import Any
 
 from gradsh.api.nn import init

@@ -1,4 +1,5 @@
 """Pooling: max, average, adaptive, power-average, and the inverse of max pooling."""
+
 from typing import Any
 
 from gradsh.api.nn.conv import repeated

@@ -1,4 +1,5 @@
 """Changing sizes and measuring distances: upsampling, pixel shuffle, fold, similarity."""
+
 from typing import Any
 
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes

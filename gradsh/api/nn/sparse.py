@@ -1,4 +1,5 @@
 """Embedding and EmbeddingBag."""
+
 from typing import Any
 
 from gradsh.api.nn import init

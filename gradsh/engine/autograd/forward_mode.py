@@ -5,6 +5,7 @@ through what they compute of `u` gives back what multiplies it: the Jacobian tim
 element by element, its formula multiplies by the very derivative that the tangent needs. A view of a tensor has the same
 view of its tangent. All this is done by operations, so tangents have graphs and, within outer levels, tangents of their own.
 """
+
 from collections.abc import Callable
 from typing import Any
 

@@ -5,6 +5,7 @@ One step is that of a plain pass, whose gradients are arrays; the other is that 
 plain case: one output, saved tensors that no hook has packed, one formula for each input. Whatever is not plain is left as it
 was and `FALLBACK`. Nothing is left out: versions are checked, what frees a node is noted, leaves receive in the same order.
 """
+
 import weakref
 from collections.abc import Callable
 from typing import Any

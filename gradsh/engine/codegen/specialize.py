@@ -2,6 +2,7 @@
 
 What writes them is imported then, so that a short program pays nothing for it.
 """
+
 from collections.abc import Callable
 from typing import Any
 

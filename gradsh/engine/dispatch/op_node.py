@@ -1,4 +1,5 @@
 """The node of a recorded operation: its edges, what it saves of inputs and results, and how it runs its record's derivatives."""
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -3,6 +3,7 @@
 Every operation that PyTorch lets write its result takes `out`; the records do not know of it. The result is computed as
 always and then written, which counts as one write.
 """
+
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,5 @@
 """Hooks that take a saved tensor's place between forward and backward (`saved_tensors_hooks`)."""
+
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, grad_mode

@@ -1,4 +1,5 @@
 """Named tuples of results, PyTorch's torch.return_types."""
+
 from collections.abc import Sequence
 from typing import Any
 

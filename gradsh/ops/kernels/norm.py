@@ -2,6 +2,7 @@
 
 Sums of float32 run in float64, as PyTorch accumulates wider too.
 """
+
 import math
 from math import prod
 from typing import Any

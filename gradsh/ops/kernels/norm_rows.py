@@ -2,6 +2,7 @@
 
 Few numbers are added up in float32, by BLAS where that can be, and what they give in float64.
 """
+
 from collections.abc import Iterator
 
 import numpy as np

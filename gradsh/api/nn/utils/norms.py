@@ -1,4 +1,5 @@
 """weight_norm and spectral_norm: a weight computed before each forward from other parameters (by a forward pre-hook)."""
+
 from typing import Any
 
 import numpy as np
