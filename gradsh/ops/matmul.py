@@ -38,8 +38,14 @@ def _swapped(value: ArrayOrTensor) -> ArrayOrTensor:
 
 
 def batched(a: Array, b: Array) -> Array:
-    """Return the products of two batches; numpy is slow on repeated (stride 0) factors, so these are copied."""
-    if 0 in a.strides:
+    """Return the products of two batches; a factor that the batch repeats (stride 0) takes part in one product of matrices."""
+    (count, rows, _), (_, inner, columns) = a.shape, b.shape
+    if count > 1 and b.strides[0] == 0:
+        return a.reshape(count * rows, inner).dot(b[0]).reshape(count, rows, columns)
+    if count > 1 and a.strides[0] == 0:
+        side_by_side = b.swapaxes(0, 1).reshape(inner, count * columns)
+        return a[0].dot(side_by_side).reshape(rows, count, columns).swapaxes(0, 1).copy(order="C")
+    if 0 in a.strides:  # numpy is slow on them
         a = np.ascontiguousarray(a)
     if 0 in b.strides:
         b = np.ascontiguousarray(b)

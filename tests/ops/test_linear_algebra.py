@@ -6,6 +6,8 @@ import pytest
 pytorch = pytest.importorskip("torch")
 from torch_compare import compare  # noqa: E402  (needs PyTorch)
 
+from gradsh.ops.matmul import batched  # noqa: E402
+
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 SHAPES = ((2, 3), (3, 4), (3,), (4,), (2, 2, 3), (2, 3, 2), (), (0, 3), (3, 0))
 
@@ -113,3 +115,12 @@ def test_reconstructions_where_signs_are_free():
         same("torch.linalg.svd(x, full_matrices=False)[1]", x=random.normal(size=shape))
         same("(lambda p: (p.U * p.S.unsqueeze(-2)) @ p.Vh)(torch.linalg.svd(x, False)).detach()", x=random.normal(size=shape))
     same("(lambda p: (p[1] ** 2) @ p[0].unsqueeze(-1))(torch.linalg.eigh(x + x.T))", x=random.normal(size=(3, 3)))
+
+
+@pytest.mark.parametrize(("first", "second"), [((5, 3, 4), (4, 2)), ((3, 4), (5, 4, 2)), ((0, 4), (5, 4, 2)), ((5, 3, 0), (0, 2))])
+def test_a_factor_that_the_batch_repeats_gives_what_its_copies_give(first, second):
+    rng = np.random.default_rng(0)
+    a, b = (np.broadcast_to(rng.standard_normal(shape), (5, *shape[-2:])) for shape in (first, second))
+    found, copies = batched(a, b), np.matmul(a.copy(), b.copy())
+    np.testing.assert_allclose(found, copies)
+    assert found.flags.c_contiguous
