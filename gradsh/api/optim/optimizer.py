@@ -54,6 +54,10 @@ class OptimizerState(defaultdict[Any, ParamState]):
     __script_attributes__ = frozenset({"get", "items", "keys", "values", "pop", "clear", "setdefault", "update", "copy"})
 
 
+OptimizerState.__name__ = OptimizerState.__qualname__ = "defaultdict"  # as PyTorch prints it
+OptimizerState.__module__ = "collections"
+
+
 class Optimizer(ScriptBase):
     """Base of the optimizers: `param_groups`, `state`, `defaults`, and a step over all parameters with a gradient."""
 
