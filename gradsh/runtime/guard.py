@@ -28,6 +28,7 @@ from gradsh.runtime.files import FileModule
 from gradsh.runtime.formatting import Format
 from gradsh.runtime.members import Attributes, Lookup, Member, needs_check
 from gradsh.runtime.missing_modules import Absent
+from gradsh.runtime.numpy_resize import resize_of
 from gradsh.runtime.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
 from gradsh.runtime.type_proxies import KindOf
 from gradsh.text.fault import fail
@@ -195,6 +196,8 @@ class Guard:
             return _new
         if name == "__dict__" and has_attributes(kind):
             return Attributes(self, owner)
+        if name == "resize" and kind is np.ndarray:
+            return resize_of(owner)
         return None
 
     def _lookup(self, owner: object, method: str) -> Any:
