@@ -139,7 +139,10 @@ def _elu(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
 
 
 def _elu_of(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    return pick(self < 0, np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
+    below = self < 0
+    if not below.any():
+        return self * scale
+    return pick(below, np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
 
 
 def _elu_backward(

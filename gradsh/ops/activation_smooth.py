@@ -13,6 +13,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.activation import functional
 from gradsh.ops.arithmetic import sub
+from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import in_blocks, pick, unsupported
 from gradsh.ops.kernels.special_functions import erf
 from gradsh.ops.pointwise import exp, log1p, sigmoid, sigmoid_backward, tanh
@@ -211,7 +212,14 @@ functional("mish", "input", "x tanh(softplus(x)).", mish, find("mish_"))
 
 def _softplus(self: Array, beta: int, threshold: int) -> Array:
     _floating("softplus_cpu", self)
-    return in_blocks(lambda x: pick(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta), self)
+    return in_blocks(lambda x: _softplus_of(x, beta, threshold), self)
+
+
+def _softplus_of(self: Array, beta: int, threshold: int) -> Array:
+    scaled = self * beta
+    found = elementary.log1p(np.exp(scaled)) / beta
+    beyond = scaled > threshold
+    return pick(beyond, self, found) if beyond.any() else found
 
 
 def _softplus_backward(grad: ArrayOrTensor, self: ArrayOrTensor, beta: int, threshold: int) -> ArrayOrTensor:
@@ -221,7 +229,9 @@ def _softplus_backward(grad: ArrayOrTensor, self: ArrayOrTensor, beta: int, thre
 def _softplus_slope(grad: ArrayOrTensor, self: object, beta: Any, threshold: object) -> ArrayOrTensor:
     scaled = self * beta
     risen = np.exp(scaled)
-    return pick(scaled > threshold, grad, grad * risen / (risen + 1))
+    found = grad * risen / (risen + 1)
+    beyond = scaled > threshold
+    return pick(beyond, grad, found) if beyond.any() else found
 
 
 def _softplus_double(
@@ -252,7 +262,7 @@ def _log_sigmoid(self: Array) -> tuple[Array, Array]:
     _floating("log_sigmoid_cpu", self)
     self = np.ascontiguousarray(self).reshape(self.shape)
     buffer = np.exp(-np.abs(self))
-    return np.minimum(self, 0) - np.log1p(buffer), buffer
+    return np.minimum(self, 0) - elementary.log1p(buffer), buffer
 
 
 def _log_sigmoid_backward(grad: ArrayOrTensor, self: ArrayOrTensor, buffer: ArrayOrTensor) -> ArrayOrTensor:

@@ -12,6 +12,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.arguments import no_gradient
 from gradsh.ops.kernels.ctc import ctc_backward, ctc_forward
+from gradsh.ops.kernels.elementary import log1p
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import MEAN, NONE, chosen, number, reduce_array, scale
@@ -23,7 +24,7 @@ from gradsh.text.fault import fail
 
 def _soft_margin(self: Array, target: Array, reduction: int) -> Array:
     broadcast_shapes(self.shape, target.shape)
-    return reduce_array(np.log1p(np.exp(-target * self)), reduction)
+    return reduce_array(log1p(np.exp(-target * self)), reduction)
 
 
 def _soft_margin_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:

@@ -12,6 +12,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import check_same_float, count, no_gradient
 from gradsh.ops.kernels.common import in_blocks
+from gradsh.ops.kernels.elementary import log1p
 from gradsh.ops.reduction import (
     MEAN,
     NONE,
@@ -370,7 +371,7 @@ def _bce_logits(self: Array, target: Array, weight: object, pos_weight: Array | 
     if target.dtype.kind != "f":
         given, wanted = of_numpy(self.dtype).title, of_numpy(target.dtype).title
         raise fail("dtype", f"result type {given} can't be cast to the desired output type {wanted}", RuntimeError)
-    tail = np.log1p(np.exp(-np.abs(self))) - np.minimum(self, 0)  # -log sigmoid(self), without overflow
+    tail = log1p(np.exp(-np.abs(self))) - np.minimum(self, 0)  # -log sigmoid(self), without overflow
     if pos_weight is not None:
         tail = ((pos_weight - 1) * target + 1) * tail
     loss = ((1 - target) * self + tail).astype(target.dtype, copy=False)

@@ -14,6 +14,7 @@ from gradsh.engine.schema.formulas import product
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import zeros, zeros_only
 from gradsh.ops.arithmetic import sub
+from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import ONE, chained, floats_only, in_blocks, not_bool, pick, reusing, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, plus, times
@@ -35,8 +36,8 @@ exp2 = unary(
     spaces=("torch", "Tensor", "special"),
 )
 expm1 = unary(
-    "expm1", "exp(x) - 1, accurate near 0.", np.expm1, lambda grad, result: grad * plus(result, 1),
-    spaces=("torch", "Tensor", "special"),
+    "expm1", "exp(x) - 1, accurate near 0.", elementary.expm1, lambda grad, result: grad * plus(result, 1),
+    ufunc=elementary.expm1, spaces=("torch", "Tensor", "special"),
 )
 log = unary("log", "Natural logarithm.", np.log, lambda grad, self: grad / self, at=_POSITIVE)
 log2 = unary(
@@ -48,7 +49,7 @@ log10 = unary(
     at=_POSITIVE,
 )
 log1p = unary(
-    "log1p", "log(1 + x), accurate near 0.", np.log1p, lambda grad, self: grad / plus(self, 1),
+    "log1p", "log(1 + x), accurate near 0.", elementary.log1p, lambda grad, self: grad / plus(self, 1), ufunc=elementary.log1p,
     node="Log1PBackward0", at=_POSITIVE, spaces=("torch", "Tensor", "special"),
 )
 
@@ -90,8 +91,8 @@ def _no_inverse(name: str) -> dict[str, Any]:
     return {"node": f"{name.capitalize()}Backward1", "grads": {"self": refuse}}
 
 
-sinh = unary("sinh", "Hyperbolic sine.", np.sinh, lambda grad, self: grad * cosh(self))
-cosh: Operation = unary("cosh", "Hyperbolic cosine.", np.cosh, lambda grad, self: grad * sinh(self))
+sinh = unary("sinh", "Hyperbolic sine.", elementary.sinh, lambda grad, self: grad * cosh(self), ufunc=elementary.sinh)
+cosh: Operation = unary("cosh", "Hyperbolic cosine.", elementary.cosh, lambda grad, self: grad * sinh(self), ufunc=elementary.cosh)
 asinh = unary(
     "asinh", "Inverse hyperbolic sine.", np.arcsinh, lambda grad, self: grad * rsqrt(plus(power(self, 2), 1)),
     inplace=_no_inverse("asinh"),
@@ -101,8 +102,8 @@ acosh = unary(
     inplace=_no_inverse("acosh"), at=Within(1.2, 3.0, 2, 3),
 )
 atanh = unary(
-    "atanh", "Inverse hyperbolic tangent.", np.arctanh, lambda grad, self: times(grad, 1) / sub(1, power(self, 2)),
-    inplace=_no_inverse("atanh"), at=_OPEN,
+    "atanh", "Inverse hyperbolic tangent.", elementary.atanh, lambda grad, self: times(grad, 1) / sub(1, power(self, 2)),
+    ufunc=elementary.atanh, inplace=_no_inverse("atanh"), at=_OPEN,
 )
 alias("arcsin", asin)
 alias("arccos", acos)

@@ -9,7 +9,7 @@ import gradsh
 from gradsh.engine.rng import float32_math, normals
 from gradsh.engine.rng.generator import Generator
 from gradsh.engine.rng.permutation import shuffled
-from gradsh.ops.kernels import remainders
+from gradsh.ops.kernels import elementary, remainders
 from gradsh.ops.kernels.lu import lu_factor
 
 RANDOM = np.random.default_rng(5)
@@ -242,3 +242,32 @@ def test_large_arrays_give_what_their_rows_give(function, low):
         function(x).backward(gradsh.ones(len(x), 3))
     same(function(large).detach().numpy()[:20], function(small).detach().numpy())
     same(large.grad.numpy()[:20], small.grad.numpy())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("ufunc", "wide", "begins_with_x"), [
+    (np.expm1, elementary._expm1, True), (np.log1p, elementary._log1p, True), (np.sinh, elementary._sinh, True),
+    (np.cosh, elementary._cosh, False), (np.arctanh, elementary._atanh, True),
+])
+def test_functions_by_way_of_float64_are_rounded_once(monkeypatch, ufunc, wide, begins_with_x):
+    monkeypatch.setattr(elementary, "SLOW", True)
+    numbers = np.arange(0, 1 << 32, 40_009, dtype=np.uint64).astype(np.uint32).view(F32)  # of every size, nan among them
+    numbers[:9] = 0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, 2e-9
+    found = elementary.by_double(ufunc, wide, begins_with_x)(numbers)
+    wanted = ufunc(numbers.astype(np.float64)).astype(F32)
+    number = np.isfinite(wanted)
+    np.testing.assert_array_equal(found[~number], wanted[~number])
+    np.testing.assert_array_max_ulp(found[number], wanted[number], 1)
+    np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(wanted)[number])
+
+
+@pytest.mark.parametrize("function", [
+    gradsh.nn.functional.softplus, gradsh.nn.functional.elu, gradsh.nn.functional.celu, gradsh.nn.functional.logsigmoid,
+])
+def test_large_activations_are_those_of_float64(function):
+    numbers = np.concatenate([np.linspace(-40, 40, 70_001), [0, -0.0, np.inf, -np.inf, np.nan]]).astype(F32)
+    short, long = (gradsh.from_numpy(numbers.astype(kind)).requires_grad_() for kind in (F32, np.float64))
+    for x in (short, long):
+        function(x).sum().backward()
+    np.testing.assert_allclose(function(short).detach().numpy(), function(long).detach().numpy(), rtol=3e-7)
+    np.testing.assert_allclose(short.grad.numpy(), long.grad.numpy(), rtol=4e-6)
