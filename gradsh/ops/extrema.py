@@ -10,6 +10,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
+from gradsh.ops.kernels.along import placed
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, restored, unsqueezed
 from gradsh.text.fault import fail
@@ -40,7 +41,8 @@ def at_indices(
         whole = np.zeros(sizes, grad.dtype)
         if not ndim:
             return np.array(grad)
-        np.put_along_axis(whole, indices, grad, wrap_dim(dim, ndim))
+        target, where = placed(whole, indices, wrap_dim(dim, ndim))
+        target[where] = grad if target is whole else grad.reshape(-1)
         return whole
     return find("scatter")(find("zeros")(sizes, dtype=grad.dtype), dim, indices, grad)
 

@@ -1,7 +1,6 @@
 """Reading and writing along one dimension element by element: gather, scatter and their family."""
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import zeros_of_shape
+from gradsh.ops.kernels.along import placed
 from gradsh.text.fault import fail
 
 # --- checks and coordinates -------------------------------------------------------------------------------------
@@ -45,27 +45,6 @@ def _within(index: Array, other: Array, place: int, skip: bool) -> bool:
     return all(a <= b for dim, (a, b) in enumerate(zip(index.shape, other.shape, strict=False)) if not (skip and dim == place))
 
 
-def _coordinates(index: Array, place: int) -> tuple[Array, ...]:
-    """Return the full coordinates in `self` of every element of an index along one dimension."""
-    if index.ndim == 0:
-        return ()
-    grid = list(np.ogrid[tuple(slice(0, extent) for extent in index.shape)])
-    grid[place] = index
-    return tuple(grid)
-
-
-def _placed(out: Array, index: Array, place: int) -> tuple[Array, Any]:
-    """Return an array and where in it an index along one dimension leads: flat and row by row if that is possible."""
-    if index.ndim < 2 or not out.flags.c_contiguous:
-        return out, _coordinates(index, place)
-    where = np.multiply(index, prod(out.shape[place + 1 :]), dtype=np.int64)
-    for dim, extent in enumerate(index.shape):
-        if dim != place and extent > 1:
-            step = prod(out.shape[dim + 1 :])
-            where += np.arange(0, extent * step, step).reshape(-1, *(1,) * (index.ndim - 1 - dim))
-    return out.reshape(-1), where.reshape(-1)
-
-
 def _gather(self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     del sparse_grad
     place = _check_index("gather", self, dim, index)
@@ -80,7 +59,7 @@ def _gather(self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     _check_bounds(self, place, index)
     if self.ndim == 0 or index.ndim == 0:
         return np.broadcast_to(self.reshape(-1)[index.reshape(-1)].reshape(index.shape), index.shape).copy()
-    source, where = _placed(self, index, place)
+    source, where = placed(self, index, place)
     if isinstance(where, tuple):
         return np.array(source[where], order="C")
     found: Array = source.take(where, mode="wrap")  # the bounds are checked
@@ -140,7 +119,7 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
         if out.ndim == 0 or index.ndim == 0:
             write(out.reshape(-1), (index.reshape(-1),), values.reshape(-1).astype(out.dtype))
             return out
-        target, where = _placed(out, index, place)
+        target, where = placed(out, index, place)
         values = values.astype(out.dtype, copy=False)
         write(target, where, values.reshape(-1) if values.ndim and target.ndim == 1 else values)
         return out
@@ -211,7 +190,7 @@ def _scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str
         return np.array(self, order="K")
     shape = self.shape
     out, index, src = (np.array(one).reshape(-1) if self.ndim == 0 else np.array(one) for one in (self, index, src))
-    target, where = _placed(out, index, place)
+    target, where = placed(out, index, place)
     values = src[tuple(slice(0, extent) for extent in index.shape)]
     values = values.reshape(-1) if target.ndim == 1 else values
     return reduce_at(target, where, values, reduce, include_self).reshape(shape)
