@@ -86,6 +86,8 @@ x[::-1]|x[1.5]|x.select(0, 5)|x.narrow(0, 1, 5)|x.split([1, 2])|x.chunk(0)|torch
 torch.cat([x, torch.ones(2, 4)])
 torch.stack([x, x[0]])|torch.diag(x.unsqueeze(0))|torch.tril(x[0])|x.unfold(0, 5, 1)|torch.flip(x, (0, 0))
 x.repeat(2)|x.copy_(torch.ones(4))
+torch.zeros(2, 3.)|torch.zeros([2, 3.])|x.view(-1, 6/2)|x.reshape(2, None)|x.permute(0, 1.)|torch.randint(0, 5, (2, 3.))|x.sum((0, 1.))
+torch.nn.Linear(2, 3.)|torch.nn.Linear(1.5, 2)|torch.nn.Conv2d(3, 8/2, 3)|torch.nn.Embedding(3, '2')
 torch.zeros(-1)|torch.ones(-1)|torch.arange(0, 5, -1)|torch.tensor([[1, 2], [3]])|torch.tensor('abc')
 torch.tensor([None])|torch.tensor([1], requires_grad=True)
 torch.rand(2, dtype=torch.int64)|torch.randint(5, 2, (2,))|torch.normal(0., -1., (2,))

@@ -57,6 +57,14 @@ _single, _pair, _triple, _quadruple = map(_repeated, (1, 2, 3, 4))
 
 def blank(shape: tuple[int, ...], dtype: Any) -> Parameter:
     """Return a parameter of the shape, to be filled by an initialiser."""
+    for place, extent in enumerate(shape):
+        if not hasattr(type(extent), "__index__"):  # PyTorch looks at the first one before it reads them all
+            kind = type(extent).__name__
+            found = (
+                f'failed to unpack the object at pos {place + 1} with error "type must be tuple of ints,but got {kind}"' if place else
+                f"(position 1) must be tuple of ints, but found element of type {kind} at pos 0"
+            )
+            raise fail("type", f"empty(): argument 'size' {found}", TypeError)
     if any(extent < 0 for extent in shape):
         extent = next(extent for extent in shape if extent < 0)
         message = f"Trying to create tensor with negative dimension {extent}: {list(shape)}"

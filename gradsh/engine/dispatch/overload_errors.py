@@ -23,6 +23,8 @@ def mismatch(
     if said is not None:
         return fail("type", said, TypeError, operation=operation)
     signatures = [record.signature for record in operation.records]
+    if (unread := _unread(name, signatures, args)) is not None:
+        return fail("type", unread, TypeError, operation=operation)
     likely = signatures if len(signatures) == 1 else [one for one in signatures if _takes(one, len(args) + len(kwargs))]
     if len(likely) == 1:
         message = _single(name, likely[0], args, kwargs, method)
@@ -38,6 +40,21 @@ def mismatch(
         for each in signatures:
             message += f" * {parameters(each, method)}\n{_why(each, args[1:], kwargs, end) if method else ''}"
     return fail("type", message, TypeError, operation=operation)
+
+
+def _unread(name: str, signatures: list[Signature], args: tuple[object, ...]) -> str | None:
+    """Return the sentence for sizes of which the first is an integer and another is not: the first one chooses the overload."""
+    for signature in signatures:
+        for place, (param, value) in enumerate(zip(signature.params, args, strict=False)):
+            given = args[place:] if param.variadic and not isinstance(value, (list, tuple)) else value
+            if param.type == "ints" and isinstance(given, (list, tuple)):
+                bad = next((number for number, one in enumerate(given) if param.convert([one]) is MISMATCH), 0)
+                if bad:
+                    found = f'"type must be tuple of ints,but got {class_name(given[bad])}"'
+                    return f"{name}(): argument '{param.name}' failed to unpack the object at pos {bad + 1} with error {found}"
+            if param.refuses(value):
+                break
+    return None
 
 
 def _takes(signature: Signature, count: int) -> bool:
