@@ -35,7 +35,7 @@ def deepcopy(x: object, memo: None = None) -> Any:
     return _deep(x, {})
 
 
-def _deep(x: object, memo: Memo) -> Any:
+def _deep(x: object, memo: Memo) -> object:
     found = memo.get(id(x), memo)
     if found is memo:
         found = _copied(x, lambda part: _deep(part, memo), memo)
@@ -44,7 +44,7 @@ def _deep(x: object, memo: Memo) -> Any:
     return found
 
 
-def _copied(x: Any, part: Part, memo: Memo | None) -> Any:
+def _copied(x: Any, part: Part, memo: Memo | None) -> object:
     """Return the copy of `x`: `part` copies what it holds, `memo` (of a deep copy) knows what is being copied."""
     kind = type(x)
     if isinstance(x, _ATOMS):
@@ -71,7 +71,7 @@ def _special(kind: type, name: str) -> Any:
     return None
 
 
-def _empty(kind: type) -> Any:
+def _empty(kind: type) -> object:
     """Return an instance that nothing has initialised. Python refuses that where an instance is more than names and values."""
     try:
         return object.__new__(kind)
@@ -98,26 +98,26 @@ def _filled(x: object, made: object, part: Part) -> Any:
     return made
 
 
-def _list(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _list(x: Any, kind: Any, part: Part, memo: Memo | None) -> object:
     made = _begun(x, kind.__new__(kind), memo)
     made.extend([part(one) for one in x])
     return made
 
 
-def _deque(x: Any, kind: object, part: Part, memo: Memo | None) -> Any:
+def _deque(x: Any, kind: object, part: Part, memo: Memo | None) -> object:
     made = _begun(x, deque(maxlen=x.maxlen), memo)
     made.extend([part(one) for one in x])
     return made
 
 
-def _dict(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _dict(x: Any, kind: Any, part: Part, memo: Memo | None) -> object:
     made = _begun(x, kind(x.default_factory) if isinstance(x, defaultdict) else kind(), memo)
     for key, value in list(x.items()):
         kind.__setitem__(made, part(key), part(value))
     return made
 
 
-def _tuple(x: Any, kind: type, part: Part, memo: Memo | None) -> Any:
+def _tuple(x: Any, kind: type, part: Part, memo: Memo | None) -> object:
     held = [part(one) for one in x]
     if memo is not None and id(x) in memo:  # it holds itself, by a list
         return memo[id(x)]
@@ -126,19 +126,19 @@ def _tuple(x: Any, kind: type, part: Part, memo: Memo | None) -> Any:
     return tuple.__new__(kind, held)
 
 
-def _set(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _set(x: Any, kind: Any, part: Part, memo: Memo | None) -> object:
     return kind([part(one) for one in x])
 
 
-def _method(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _method(x: Any, kind: Any, part: Part, memo: Memo | None) -> object:
     return kind(x.__func__, part(x.__self__))
 
 
-def _partial(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _partial(x: Any, kind: Any, part: Part, memo: Memo | None) -> object:
     return kind(part(x.func), *part(x.args), **part(x.keywords))
 
 
-def _exception(x: Any, kind: Any, part: Part, memo: Memo | None) -> Any:
+def _exception(x: Any, kind: Any, part: Part, memo: Memo | None) -> object:
     made = _begun(x, kind.__new__(kind), memo)
     made.args = part(x.args)
     return _filled(x, made, part)

@@ -409,7 +409,7 @@ class DataLoader(ScriptBase):
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
 
-def _as_tensor(value: object) -> Any:
+def _as_tensor(value: object) -> object:
     """Return one sample as it is, its arrays as tensors."""
     if isinstance(value, (tuple, list)):
         return [_as_tensor(one) for one in value]

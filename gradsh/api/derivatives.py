@@ -204,7 +204,7 @@ def jacobian(
     return _done(_given(many_out, found), create_graph)
 
 
-def _pushed(func: Callable[..., object], inputs: object, strict: bool) -> Any:
+def _pushed(func: Callable[..., object], inputs: object, strict: bool) -> object:
     """Return the Jacobian by forward mode: a run of the function for each element of the inputs."""
     if strict:
         message = _NOT_STRICT.format('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"')

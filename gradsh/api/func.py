@@ -77,7 +77,7 @@ def _split(output: Any, has_aux: bool) -> tuple[Any, Any]:
     return output if has_aux else (output, None)
 
 
-def _cut(tree: object, lead: bool) -> Any:
+def _cut(tree: object, lead: bool) -> object:
     return tree if lead else _with(tree, iter([untracked(one) for one in _leaves(tree)]))
 
 
@@ -240,7 +240,7 @@ def _batch_size(args: tuple[Any, ...], dims: Any) -> int:
     return int(mapped[0])
 
 
-def _picked(arg: object, dim: object, row: int) -> Any:
+def _picked(arg: object, dim: object, row: int) -> object:
     """Return one element of the batch of an argument."""
     dims = _leaf_dims(arg, dim)
     return _with(arg, iter([one if at is None else one.select(at, row) for one, at in zip(_leaves(arg), dims, strict=True)]))
@@ -284,7 +284,7 @@ def functional_call(
 _MISSING = object()
 
 
-def _swap(module: Any, path: str, tensor: object) -> Any:
+def _swap(module: Any, path: str, tensor: object) -> object:
     """Put a tensor, None or `_MISSING` in the place of a parameter, a buffer or an attribute; return what was there."""
     if not (isinstance(tensor, Tensor) or tensor is None or tensor is _MISSING):
         raise fail("type", f"{tensor!r} is not an instance of torch.Tensor", TypeError)

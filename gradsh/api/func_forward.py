@@ -51,7 +51,7 @@ def _refused(message: str) -> Exception:
     return fail("value", f"{_JVP}: {message}", RuntimeError)
 
 
-def _form(tree: object) -> Any:
+def _form(tree: object) -> object:
     """Return a tree with a mark in place of each tensor."""
     if isinstance(tree, dict):
         return {name: _form(part) for name, part in tree.items()}

@@ -316,7 +316,7 @@ class _Outputs:
                     one.meta.view.creation = "multi"
         return wrapped
 
-    def _one(self, place: int, output: object) -> Any:
+    def _one(self, place: int, output: object) -> object:
         if not isinstance(output, Tensor):
             return output
         given = id(output) in self.inputs

@@ -48,7 +48,7 @@ def _namespace(name: str) -> Any:
     return found if isinstance(found, type(namespace("torch"))) else None
 
 
-def _kept(module: ModuleType, space: "Namespace", name: str) -> Any:
+def _kept(module: ModuleType, space: "Namespace", name: str) -> object:
     found = space.get(name)
     if isinstance(found, type(space)):
         return import_module(f"{module.__name__}.{name}")  # which keeps it

@@ -3,7 +3,7 @@
 import keyword
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
@@ -45,7 +45,7 @@ def rearrange(tensor: object, pattern: str, **axes_lengths: int) -> Tensor:
 def _laid(
     tensor: Tensor, names: list[str], extents: list[int], strides: list[int], single: list[str],
     wanted: list[list[str]],
-) -> Any:
+) -> Tensor:
     """Split the axes, permute them and join them, by the operations that PyTorch's graph shows; axes of extent 1 are summed."""
     as_strided, offset = find("as_strided"), tensor.storage_offset()
     found = as_strided(tensor, extents, strides, offset)

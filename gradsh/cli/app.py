@@ -50,7 +50,7 @@ def _opened(path: str) -> int:
         raise typer.BadParameter(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _limit(name: str, **more: Any) -> Any:
+def _limit(name: str, **more: Any) -> object:
     """Return the option of a limit."""
     limit = LIMITS[name]
     return typer.Option(f"--{name.replace('_', '-')}", metavar=limit.takes or None, help=limit.option, **more)

@@ -51,7 +51,7 @@ def _prefix(operation: Operation, name: str) -> str | None:
     return f"torch.{other}." if other else None
 
 
-def _text(value: object) -> Any:
+def _text(value: object) -> object:
     """An argument as (its text, a function that makes it); None for what is too large or not plain."""
     if isinstance(value, tuple) and all(type(extent) is int for extent in value) and value:
         count = math.prod(value)
@@ -64,7 +64,7 @@ def _text(value: object) -> Any:
     return None
 
 
-def _nested(numbers: list[object], shape: tuple[int, ...]) -> Any:
+def _nested(numbers: list[object], shape: tuple[int, ...]) -> object:
     if len(shape) == 1:
         return numbers
     size = len(numbers) // shape[0]

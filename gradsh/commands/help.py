@@ -180,7 +180,7 @@ def _of_tensor(name: str, attribute: str) -> list[str]:
     return [f"{name}: {TERMS.get(attribute) or (inspect.getdoc(found) or type(found).__name__)}"]
 
 
-def _from_namespaces(path: list[str]) -> Any:
+def _from_namespaces(path: list[str]) -> object:
     short = {"F": "torch.nn.functional", "nn": "torch.nn", "optim": "torch.optim", "autograd": "torch.autograd"}
     first = short.get(path[0], path[0])
     full = ".".join([first, *path[1:-1]])

@@ -193,7 +193,7 @@ def _joined(parameters: Sequence[CommandParameter]) -> list[CommandParameter]:
     return out
 
 
-def _without_none(hint: object) -> Any:
+def _without_none(hint: object) -> object:
     rest = [part for part in get_args(hint) if part is not type(None)]
     return rest[0] if type(None) in get_args(hint) and len(rest) == 1 else hint
 
@@ -202,7 +202,7 @@ def _is_tensor(hint: object) -> bool:
     return getattr(hint, "__name__", "") == "Tensor"
 
 
-def _option_value(name: str, parameter: CommandParameter, node: Any, thunks: Any) -> Any:
+def _option_value(name: str, parameter: CommandParameter, node: Any, thunks: Any) -> object:
     if not parameter.metavar and not parameter.choices:
         return True
     if not isinstance(thunks, list):

@@ -209,7 +209,7 @@ def keyed_path(node: Any) -> str:
     return f'{path}["{key}"]' if path else path_of(base_of(node))
 
 
-def base_of(node: object) -> Any:
+def base_of(node: object) -> object:
     """Return what an item or a slice is taken of, through all subscripts."""
     while isinstance(node, tree.Subscript):
         node = node.value
@@ -279,7 +279,7 @@ def constant(node: object) -> Any:
     return node.value if isinstance(node, tree.Constant) and isinstance(node.value, str | int) else None
 
 
-def display_part(node: object, item: int | None) -> Any:
+def display_part(node: object, item: int | None) -> object:
     """Return the expression that gives a part of a container written out; None: all of it is meant."""
     if item is None:
         return None
@@ -303,7 +303,7 @@ def freezes(statement: stmt) -> bool:
     return is_false(_asked(statement))
 
 
-def _asked(statement: stmt) -> Any:
+def _asked(statement: stmt) -> object:
     """Return what a statement sets `requires_grad` to; None where it sets none."""
     if isinstance(statement, tree.Assign):
         told = any(isinstance(one, tree.Attribute) and one.attr == "requires_grad" for one in statement.targets)

@@ -32,7 +32,7 @@ def arguments_of(call: tree.Call, function: tree.FunctionDef, context: Context) 
     return found
 
 
-def part_of(value: Any, item: Any) -> Any:
+def part_of(value: Any, item: Any) -> object:
     """Return a part of a container, where it has that part; else the value."""
     try:
         return value[item] if item is not None and isinstance(value, dict | list | tuple) else value

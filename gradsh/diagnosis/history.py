@@ -359,7 +359,7 @@ class History:
             names += [type(one).__name__ for one in reversed(parts)]
         return [site for site in self.code.functions("forward") if site.owner is not None and site.owner.name in names]
 
-    def _drawn(self, name: str, context: Context) -> Any:
+    def _drawn(self, name: str, context: Context) -> object:
         """Return an item of what a loop goes over, for the name that it binds."""
         bound = self._binder(name, context)
         loop = None if bound is None else bound[0].statement
@@ -396,7 +396,7 @@ class History:
 
     # -------------------------------------------------------------- values
 
-    def _live(self, path: str, context: Context) -> Any:
+    def _live(self, path: str, context: Context) -> object:
         head, *rest = path.split(".")
         if self._is_bound_later(head, context):
             return None

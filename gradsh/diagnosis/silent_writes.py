@@ -1,7 +1,7 @@
 """What a program's tree tells of silent mistakes: writes that autograd does not see, layers that are made in each forward."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradsh.diagnosis.code import Code, Site, base_of, headed, path_of, targets_of
 from gradsh.language import tree
@@ -48,7 +48,7 @@ def _writes(code: Code, site: Site) -> Iterator[Write]:
             yield Write(site, source[0], source[1], made.line, alias=True, way=source[2])
 
 
-def _written(site: Site) -> Any:
+def _written(site: Site) -> object:
     """Return the expression that a statement writes in place."""
     statement = site.statement
     if isinstance(statement, tree.AugAssign):

@@ -35,7 +35,7 @@ def _set_hooks(self: Any, hooks: Any) -> None:
     autograd_meta(self).hooks = {} if hooks is None else hooks  # the program's own dictionary, which it may fill later
 
 
-def _hooks(self: Any) -> Any:
+def _hooks(self: Any) -> object:
     hooks = None if self.meta is None else self.meta.hooks
     return None if type(hooks) is dict and not hooks else hooks
 

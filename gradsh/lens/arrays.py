@@ -69,7 +69,7 @@ class TorchArray:
         """Number of elements."""
         return self.nbytes // int(self.dtype.itemsize)
 
-    def __array__(self, dtype: Any = None, copy: object = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: object = None) -> object:
         """Return the numbers; zeros where there are none (on the meta device)."""
         del copy
         tensor = self.tensor
@@ -82,7 +82,7 @@ class TorchArray:
             found = (plain.double() if self.dtype.kind == "f" else plain).numpy()
         return found if dtype is None else found.astype(dtype)
 
-    def tolist(self) -> Any:
+    def tolist(self) -> object:
         """Return the numbers as nested lists; None where there are none."""
         if self.tensor is None or self.tensor.device.type == "meta":
             return None
@@ -100,11 +100,11 @@ class TorchArray:
         """Whether no element is zero."""
         return bool(np.asarray(self).all())
 
-    def __gt__(self, other: object) -> Any:
+    def __gt__(self, other: object) -> object:
         return np.asarray(self) > other
 
-    def __mul__(self, other: object) -> Any:
+    def __mul__(self, other: object) -> object:
         return np.asarray(self) * other
 
-    def __rsub__(self, other: object) -> Any:
+    def __rsub__(self, other: object) -> object:
         return other - np.asarray(self)

@@ -67,7 +67,7 @@ class TorchOffer(Offer):
         """Return Python's builtins."""
         return dict(vars(builtins))
 
-    def bare(self, name: str) -> Any:
+    def bare(self, name: str) -> object:
         """Return what a name without a prefix stands for. Raises KeyError."""
         if name in STANDING:
             return importlib.import_module(STANDING[name])
@@ -101,7 +101,7 @@ class TorchMachine(Machine):
         return describe(self.units, where)
 
     @staticmethod
-    def in_engine_form(value: object) -> Any:
+    def in_engine_form(value: object) -> object:
         """Return a tensor in the engine's form, anything else as it is."""
         found = tensor_of(value)
         return value if found is None else found
@@ -209,7 +209,7 @@ class TorchSession(Session):
             super()._on_command(invocation)
 
     @staticmethod
-    def module_class() -> Any:
+    def module_class() -> object:
         """Return the class of all modules."""
         return torch.nn.Module
 

@@ -93,7 +93,7 @@ def _fault_of_node(world: World, case: "Case", subject: object) -> Fault | None:
     return Fault("freed", {"node": node, "name": name, "freed_where": getattr(node.entries, "location", None)})
 
 
-def _subject(case: "Case") -> Any:
+def _subject(case: "Case") -> object:
     """Return the value that the failing expression or statement works on: names, attributes and items alone are evaluated."""
     node: Any = case.expression or case.statement
     if isinstance(node, tree.Expr):

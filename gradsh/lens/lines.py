@@ -89,7 +89,7 @@ class Log:
         if stack:
             self.note(stack[-1].place)
 
-    def hear(self) -> Any:
+    def hear(self) -> object:
         """Follow lines again where a function of PyTorch's turned that off; return what `mute` needs to turn it off."""
         muted = self.muted
         if muted is None or sys.gettrace() is not None:
@@ -314,7 +314,7 @@ class Lines:
         events = sys.monitoring.events  # type: ignore[attr-defined]
         return int(events.LINE | events.PY_RETURN | events.PY_YIELD)
 
-    def _begin(self, code: object, _: int) -> Any:
+    def _begin(self, code: object, _: int) -> object:
         loops = self.files.loops_of(code)
         monitoring = sys.monitoring  # type: ignore[attr-defined]
         if loops is None:

@@ -118,7 +118,7 @@ class LensControl:
         message = "`plan --fits` and `--vary` run the program again: use them in a script (`gradsh run --engine torch`)"
         raise fail("other", message, RuntimeError)
 
-    def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> Any:
+    def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> object:
         """Refuse, as `number_of` does."""
         del roots, value, checkpointed
         return self.number_of(name)

@@ -59,7 +59,7 @@ class PythonMachine:
             return {key: self.world.shown(one) for key, one in list(value.items())[:1000]}
         return self.world.shown(value)
 
-    def in_engine_form(self, value: object) -> Any:
+    def in_engine_form(self, value: object) -> object:
         """Return a tensor in the engine's form, anything else as it is."""
         return self.world.shown(value)
 
@@ -71,7 +71,7 @@ class PythonMachine:
         """Return the place that an opaque `where` stands for."""
         return describe(self.units, where)  # type: ignore[arg-type]
 
-    def where_of(self, error: BaseException) -> Any:
+    def where_of(self, error: BaseException) -> object:
         """Return where the program stood when the exception was raised."""
         if self.place is not None:
             return self.place

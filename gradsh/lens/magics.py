@@ -61,7 +61,7 @@ class CellFailed(Exception):
         return self.story
 
 
-def _cells(shell: Any) -> Any:
+def _cells(shell: Any) -> object:
     """Return the magic that runs cells in one session, which begins with the first of them."""
     session: Any = None
 
@@ -83,11 +83,11 @@ def _cells(shell: Any) -> Any:
     return grad
 
 
-def _magic(shell: Any, name: str) -> Any:
+def _magic(shell: Any, name: str) -> object:
     from gradsh.lens import api
     from gradsh.lens.looks import run_line
 
-    def magic(line: str) -> Any:
+    def magic(line: str) -> object:
         try:
             return run_line(api.watcher(), f"{name} {line}", shell.user_ns)
         except ProblemError as error:

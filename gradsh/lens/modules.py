@@ -26,10 +26,10 @@ class Modules:
         """Follow no longer."""
         self._replaced.put_back()
 
-    def _calling(self, original: Any) -> Any:
+    def _calling(self, original: Any) -> object:
         enter, leave = self._enter, self._leave
 
-        def calling(module: object, *args: object, **kwargs: object) -> Any:
+        def calling(module: object, *args: object, **kwargs: object) -> object:
             if is_compiling():
                 return original(module, *args, **kwargs)
             enter(module)

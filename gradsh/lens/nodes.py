@@ -55,7 +55,7 @@ class TorchNode(Node):
     def entries(self, value: object) -> None:
         self._entries = value
 
-    def _made_entries(self) -> Any:
+    def _made_entries(self) -> object:
         if all(saved.index is None and not saved.freed for saved in self.found):
             return tuple([saved.kept for saved in self.found])
         freed = [saved for saved in self.found if saved.freed]
@@ -68,7 +68,7 @@ class TorchNode(Node):
                 slots.setdefault(saved.name, []).append(what)
         return FreedVariables(freed[0].freed_where, tuple(slots.values())) if freed else tuple(slots.values())
 
-    def unpack(self, index: int, as_tensor: bool) -> Any:
+    def unpack(self, index: int, as_tensor: bool) -> object:
         """Refuse: saved tensors freed."""
         del as_tensor
         raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=self.entries.location)

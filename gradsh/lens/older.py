@@ -79,7 +79,7 @@ class Hidden:
             half = _MOST // 2
             firsts[:half], ends[:half], kinds[:half] = [0], [ends[half - 1]], [False]
 
-    def _pushing(self, function: Any) -> Any:
+    def _pushing(self, function: Any) -> object:
         def push(*hooks: Any) -> None:
             if not is_compiling() and not _are_set():
                 self._open(recomputes=getattr(hooks[0], "__module__", "") == "torch.utils.checkpoint")
@@ -87,7 +87,7 @@ class Hidden:
 
         return push
 
-    def _popping(self, function: Any) -> Any:
+    def _popping(self, function: Any) -> object:
         def pop() -> None:
             function()
             ends = self._ends.get(threading.get_ident())
@@ -96,8 +96,8 @@ class Hidden:
 
         return pop
 
-    def _registering(self, function: Any) -> Any:
-        def register_hooks(saved: object, *args: object, **kwargs: object) -> Any:
+    def _registering(self, function: Any) -> object:
+        def register_hooks(saved: object, *args: object, **kwargs: object) -> object:
             self._hide_past()
             return function(saved, *args, **kwargs)
 
@@ -132,7 +132,7 @@ class SavedEntry:
         self.written = written
         """(version now, version when it was saved) where these differ: `data` has its shape and dtype alone"""
 
-    def unpack(self) -> Any:
+    def unpack(self) -> object:
         """Return the tensor. Raises RuntimeError where it is freed."""
         if self._freed:
             raise RuntimeError("it is freed")
@@ -143,11 +143,11 @@ class _Holder:
     """Stands for what a checkpoint keeps in the place of a tensor that it computes again."""
 
 
-def _unpack(_: object) -> Any:
+def _unpack(_: object) -> object:
     raise RuntimeError("what a hook has packed is not looked at")
 
 
-def entry_of(node: Any, attribute: str) -> Any:
+def entry_of(node: Any, attribute: str) -> object:
     """Return what stands for the raw entry of a node, or a tuple of these. Raises RuntimeError as PyTorch does."""
     raw = getattr(node, attribute)
     kind = HIDDEN.kind(node._sequence_nr())

@@ -85,7 +85,7 @@ class Quiet:
         """Return what calls a function, without the trace where no line of the user's can run in it, else with it."""
         gettrace, settrace, lines = sys.gettrace, sys.settrace, self.lines
 
-        def quiet(*args: object, **kwargs: object) -> Any:
+        def quiet(*args: object, **kwargs: object) -> object:
             if is_compiling():
                 return function(*args, **kwargs)
             trace: Any = gettrace()

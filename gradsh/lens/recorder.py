@@ -212,7 +212,7 @@ class TorchRecorder(SessionRecorder):
         return self.trace.data(self.source.name, self.source)
 
 
-def _key(node: Node) -> Any:
+def _key(node: Node) -> object:
     """Return what a node is known by from one look to the next."""
     if isinstance(node, AccumulateGrad):
         leaf: Any = node.variable

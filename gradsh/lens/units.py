@@ -160,7 +160,7 @@ def _converted(node: ast.AST, source: Source, around: Span) -> Any:
     return fresh
 
 
-def _field(value: object, source: Source, around: Span) -> Any:
+def _field(value: object, source: Source, around: Span) -> object:
     if isinstance(value, ast.AST):
         return _converted(value, source, around)
     if isinstance(value, list):

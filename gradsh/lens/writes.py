@@ -112,11 +112,11 @@ class Writes:
                 if isinstance(getattr(owner, name, None), BuiltinFunctionType) and not self._replaced.has(owner, name):
                     self._wrap(owner, name, partial(self._several, written=_outs))
 
-    def _first(self, function: Any) -> Any:
+    def _first(self, function: Any) -> object:
         """Return a function that calls `function` and notes what it writes into its first argument."""
         note, plain, mode_is_on = self.note, _PLAIN, _mode_is_on
 
-        def writing(*args: Any, **kwargs: object) -> Any:
+        def writing(*args: Any, **kwargs: object) -> object:
             if is_compiling():
                 return function(*args, **kwargs)
             if args and type(args[0]) in plain and not (mode_is_on() or args[0].is_inference()):  # as below, with no calls of ours
@@ -140,10 +140,10 @@ class Writes:
 
         return writing
 
-    def _several(self, function: Any, *, written: Callable[[object, object], Sequence[object]]) -> Any:
+    def _several(self, function: Any, *, written: Callable[[object, object], Sequence[object]]) -> object:
         """Return the same for a function that writes what `written` finds among its arguments."""
 
-        def writing(*args: Any, **kwargs: object) -> Any:
+        def writing(*args: Any, **kwargs: object) -> object:
             if is_compiling():
                 return function(*args, **kwargs)
             tensors = written(args, kwargs)

@@ -1,5 +1,6 @@
 """Activations with corners: relu and its relatives, thresholds, hard and shrinking functions, prelu, rrelu."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ _ZERO = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8", "i8", "i4",
 
 
 @reusing(lambda into, grad, result: gated(grad, ~(result <= _ZERO[result.dtype]), into))
-def _relu_gradient(grad: Any, result: Any) -> Any:
+def _relu_gradient(grad: Any, result: Any) -> ArrayOrTensor:
     if isinstance(grad, np.ndarray):
         return gated(grad, ~(result <= _ZERO[result.dtype]))
     return threshold_backward(grad, result, 0)
@@ -246,7 +247,7 @@ hardtanh_ = find("hardtanh_")
 hardtanh_.spaces = ("F",)
 
 
-def _checked_hardtanh(operation: Any) -> Any:
+def _checked_hardtanh(operation: Any) -> Callable[..., object]:
     def run(input: Tensor, min_val: float, max_val: float) -> Tensor:
         if min_val > max_val:
             raise fail("value", "min_val cannot be greater than max_val", ValueError)
@@ -347,7 +348,7 @@ def _hardswish_backward(grad: Array, self: Array) -> Array:
     return gated(middle, ~(self <= -3))
 
 
-def _hardswish_double(grad: Any, grad_output: Any, self: Any) -> Any:
+def _hardswish_double(grad: Any, grad_output: Any, self: Any) -> ArrayOrTensor:
     inside = find("logical_and")(self > -3.0, self < 3.0)
     return where(inside, times(grad * grad_output, 1 / 3.0), 0.0)
 

@@ -47,7 +47,7 @@ def no_gradient(value: Tensor | None, argument: str, function: str) -> None:
 def applied(name: str, reads: str) -> Formula:
     """Return a formula that the operation called `name` computes of what the words of `reads` stand for."""
 
-    def formula(*values: object) -> Any:
+    def formula(*values: object) -> object:
         return find(name)(*values)
 
     formula.reads = tuple(reads.split())  # type: ignore[attr-defined]
@@ -84,7 +84,7 @@ def with_gradient(
 def underivable(what: str) -> Callable[[object], object]:
     """Return a formula that refuses, where PyTorch has a node but no derivative."""
 
-    def formula(grad: object) -> Any:
+    def formula(grad: object) -> object:
         del grad
         raise fail("other", f"the derivative for '{what}' is not implemented.", NotImplementedError)
 

@@ -1,6 +1,7 @@
 """Functions of two or three tensors, element by element: the larger one, angles, logarithms of sums, blends."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,7 @@ def _number_log(grad: ArrayOrTensor, self: ArrayOrTensor, other: float) -> Array
     return product if other > 0 else masked_fill(product, self == 0.0, 0.0)
 
 
-def _floating(kernel: Any) -> Any:
+def _floating(kernel: Any) -> Callable[..., Array]:
     """Return a kernel that brings a tensor and a number to a floating dtype."""
 
     def kernel_of_floats(self: Array | float, other: Array | float) -> Array:
@@ -302,7 +303,7 @@ op("gcd(self, other)", "", "Greatest common divisor.", forward=refusing("bf", "g
 op("lcm(self, other)", "", "Least common multiple.", forward=refusing("bf", "lcm_cpu")(np.lcm), dtypes="promote", inplace=True)
 
 
-def _heaviside(self: Any, values: Any) -> Any:
+def _heaviside(self: Any, values: Any) -> ArrayOrTensor:
     step = np.where(self == 0, values, (self > 0).astype(self.dtype))
     return step.astype(self.dtype, copy=False)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.ops.arguments import no_gradient
@@ -106,7 +106,7 @@ def _nll_backward(
 _ARGUMENTS = "target, weight: Tensor? = None, reduction: int = 1, ignore_index: int = -100"
 
 
-def _second(grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+def _second(grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> ArrayOrTensor:
     return nll_loss_nd(grad, target, weight, reduction, ignore_index)
 
 
@@ -257,7 +257,7 @@ def _check_weight(weight: Any, classes: int) -> None:
         raise fail("shape", message, RuntimeError)
 
 
-def _along(weight: Any, class_dim: int, ndim: int) -> Any:
+def _along(weight: Any, class_dim: int, ndim: int) -> ArrayOrTensor:
     """Give the weights the shape that broadcasts along the classes."""
     return find("view")(weight, tuple(weight.shape[0] if dim == class_dim else 1 for dim in range(ndim)))
 

@@ -1,11 +1,12 @@
 """Comparisons, logic and bits: results are bool (or integers), without a gradient."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import alias, composite, implements, op
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.common import refusing
@@ -43,7 +44,7 @@ for _name, _kernel, _words in _COMPARISONS:
 # --- kinds of numbers ---------------------------------------------------------------------------------------------
 
 
-def _float_test(test: Any, otherwise: bool) -> Any:
+def _float_test(test: Any, otherwise: bool) -> Callable[..., Array]:
     """Return a kernel that asks floats and answers `otherwise` for integers."""
     return lambda self: test(self) if self.dtype.kind == "f" else np.full(self.shape, otherwise)
 
@@ -106,7 +107,7 @@ composite("equal(self, other)", "Whether two tensors have the same shape and ele
 composite("is_nonzero(self)", "The truth value of a tensor of one element.", bool)
 
 
-def _isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
+def _isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> ArrayOrTensor:
     for one in (elements, test_elements):
         if isinstance(one, bool) or getattr(one, "dtype", None) == np.bool_:
             raise fail("dtype", "Unsupported input type encountered for isin(): Bool", RuntimeError)
@@ -147,13 +148,13 @@ def _not(self: Array) -> Array:
 bitwise_not = op("bitwise_not(self)", "", "Bitwise not of integers or bool.", forward=_not, inplace=True)
 
 
-def _left(self: Any, other: Any) -> Any:
+def _left(self: Any, other: Any) -> ArrayOrTensor:
     bits = self.dtype.itemsize * 8
     inside = (other >= 0) & (other < bits)
     return np.where(inside, np.left_shift(self, np.where(inside, other, 0)), 0).astype(self.dtype)
 
 
-def _right(self: Any, other: Any) -> Any:
+def _right(self: Any, other: Any) -> ArrayOrTensor:
     bits = self.dtype.itemsize * 8
     most = bits - 1 if self.dtype.kind == "i" else bits
     shift = np.where((other >= 0) & (other < bits), other, most)

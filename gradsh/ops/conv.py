@@ -246,7 +246,7 @@ def _double_weight(by_input: object, grad_output: object, weight: Any, rest: Any
     return _narrowed(transpose(found, 0, 1), weight)
 
 
-def _group(value: Any, groups: int, place: int) -> Any:
+def _group(value: Any, groups: int, place: int) -> object:
     each = value.shape[0] // groups
     return find("narrow")(value, 0, each * place, each)
 

@@ -255,7 +255,7 @@ _TYPES = {f"torch.{title}Tensor": np.dtype(dtype) for title, dtype in (
 )}
 
 
-def _type(self: Tensor, dtype: object, non_blocking: bool) -> Any:
+def _type(self: Tensor, dtype: object, non_blocking: bool) -> object:
     del non_blocking
     if dtype is None:
         return f"torch.{self.dtype.title}Tensor"
@@ -297,7 +297,7 @@ composite("numpy(self, *, force: bool = False)", "A numpy array over the same me
           note="Writes to the array are not noticed: they bump no version.")
 
 
-def _cuda(self: Tensor, device: object, non_blocking: bool) -> Any:
+def _cuda(self: Tensor, device: object, non_blocking: bool) -> Tensor:
     check_gpu(device)
     return self
 
@@ -305,7 +305,7 @@ def _cuda(self: Tensor, device: object, non_blocking: bool) -> Any:
 composite("cuda(self, device: any? = None, non_blocking: bool = False)", "Refused: gradsh computes on the CPU.", _cuda, ("Tensor",))
 
 
-def _pin_memory(self: Tensor, device: object) -> Any:
+def _pin_memory(self: Tensor, device: object) -> Tensor:
     del device
     if current().flags.get("cuda") != "ignore":
         raise no_accelerator()

@@ -286,7 +286,7 @@ composite(
 )
 
 
-def _old_svd(self: Any, some: bool, compute_uv: bool) -> Any:
+def _old_svd(self: Any, some: bool, compute_uv: bool) -> object:
     del compute_uv
     U, S, Vh = _linalg_svd(self, not some, min(self.shape[-2:]))
     return named_result("svd", ("U", "S", "V"), [U, S, turned(Vh)])
@@ -343,7 +343,7 @@ composite("linalg_eigvalsh(self, UPLO: str = 'L')", "Eigenvalues of a symmetric 
 # --- read off ---------------------------------------------------------------------------------------------------
 
 
-def _cond(self: object, p: object) -> Any:
+def _cond(self: object, p: object) -> Tensor:
     norm = find("linalg_matrix_norm")
     if p is None or p in {2, -2}:
         values = find("linalg_svdvals")(self)
@@ -360,7 +360,7 @@ def _cond(self: object, p: object) -> Any:
 composite("linalg_cond(self, p: any? = None)", "Condition number.", _cond, LINALG)
 
 
-def _matrix_rank(self: Array, tol: object, hermitian: bool, atol: object, rtol: object) -> Any:
+def _matrix_rank(self: Array, tol: object, hermitian: bool, atol: object, rtol: object) -> object:
     values = np.abs(np.linalg.eigvalsh(self)) if hermitian else np.linalg.svd(self, compute_uv=False)
     top = values.max(-1, keepdims=True, initial=0.0)
     limit = tolerance(self, atol, rtol, top) if tol is None else np.asarray(tol)[..., None]

@@ -109,7 +109,7 @@ _ALPHA = 1.7580993408473766
 
 
 @_dropping
-def _alpha_dropout(times: Any, input: object, p: float, feature: bool = False) -> Any:
+def _alpha_dropout(times: Any, input: object, p: float, feature: bool = False) -> Tensor:
     """Keep mean and variance of SELU activations: dropped elements become -alpha', and the whole is rescaled."""
     array = array_of(input)
     a = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))

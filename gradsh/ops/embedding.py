@@ -56,7 +56,7 @@ def _dense_backward(
     return sum_rows(rows, flat, num_weights)
 
 
-def _second(grad: ArrayOrTensor, indices: Any, padding_idx: int) -> Any:
+def _second(grad: ArrayOrTensor, indices: Any, padding_idx: int) -> ArrayOrTensor:
     flat = find("reshape")(indices, (-1,))
     rows = find("index_select")(grad, 0, flat)
     if padding_idx >= 0:

@@ -169,7 +169,7 @@ def _declare(dims: int, shape: tuple[int, ...]) -> None:
         found = _pooled(dims, input, kernel_size, output_size, ratio, samples)
         return found if return_indices else found[0]
 
-    def both(input: Tensor, kernel_size: Any, output_size: Any, ratio: Any, return_indices: bool, samples: Any) -> Any:
+    def both(input: Tensor, kernel_size: Any, output_size: Any, ratio: Any, return_indices: bool, samples: Any) -> object:
         del return_indices
         return _pooled(dims, input, kernel_size, output_size, ratio, samples)
 

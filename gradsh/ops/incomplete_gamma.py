@@ -1,6 +1,7 @@
 """The regularized incomplete gamma functions: igamma and igammac, gammainc and gammaincc of torch.special."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def _lower_and_upper(a: Array, x: Array) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _shaped(which: int) -> Any:
+def _shaped(which: int) -> Callable[..., Array]:
     return in_double(lambda a, x: _lower_and_upper(a, x)[which].reshape(np.broadcast_shapes(np.shape(a), np.shape(x))))
 
 
@@ -77,7 +78,7 @@ def _density(self: ArrayOrTensor, other: ArrayOrTensor) -> ArrayOrTensor:
 
 
 def _declare(name: str, shown: str, doc: str, which: int, sign: int) -> None:
-    def by_first(grad: object) -> Any:
+    def by_first(grad: object) -> NoReturn:
         del grad
         raise fail("other", f"the derivative for '{name}: input' is not implemented.", NotImplementedError)
 

@@ -129,7 +129,7 @@ _joiner("dstack", 3, "Join in depth: along dimension 2 of at least 3.", lambda a
 alias("row_stack", find("vstack"), ("torch",))
 
 
-def _column_stack(tensors: Sequence[Any]) -> Any:
+def _column_stack(tensors: Sequence[Any]) -> Tensor:
     if not tensors:
         raise fail("value", "column_stack expects a non-empty TensorList", RuntimeError)
     columns = [find("reshape")(one, (array_size(one), 1)) if one.ndim <= 1 else one for one in tensors]

@@ -34,14 +34,14 @@ def _soft_margin_backward(grad_output: Array, self: Array, target: Array, reduct
 
 
 def _soft_margin_second(
-    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: object, target: Tensor, reduction: int
-) -> Any:
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: object, target: ArrayOrTensor, reduction: int
+) -> ArrayOrTensor:
     z = find("exp")(self * -target)
     found = grad * grad_output * (target * target) * z / ((z + 1) * (z + 1))
     return over(found, array_of(self).size) if reduction == MEAN else found
 
 
-def _soft_margin_factor(grad: object, grad_output: object, self: object, target: object, reduction: int) -> Any:
+def _soft_margin_factor(grad: object, grad_output: object, self: object, target: object, reduction: int) -> ArrayOrTensor:
     if reduction == NONE:
         return soft_margin_loss_backward(grad, self, target, reduction)
     ones = find("ones_like")(grad_output)
@@ -102,7 +102,7 @@ def _check_margin(self: Array, target: Array) -> None:
         raise fail("shape", message, RuntimeError)
 
 
-def _multi_margin(self: Array, target: Array, p: int, margin: float, weight: Any, reduction: int) -> Any:
+def _multi_margin(self: Array, target: Array, p: int, margin: float, weight: Any, reduction: int) -> ArrayOrTensor:
     _check_margin(self, target)
     z, _, wanted = _margins(self, target, margin)
     loss = z if p == 1 else z * z

@@ -42,7 +42,7 @@ def _det(A: Array) -> tuple[Array, ...]:
     return np.asarray(result).astype(A.dtype), packed, pivots
 
 
-def _column(value: object) -> Any:
+def _column(value: object) -> ArrayOrTensor:
     return find("unsqueeze")(find("unsqueeze")(value, -1), -1)
 
 
@@ -230,7 +230,7 @@ def _lstsq_grad(grad0: object, grad1: ArrayOrTensor, self: Any, b: Any, solution
     vector = is_vector(tuple(self.shape), tuple(b.shape))
     unsqueeze, squeeze = find("unsqueeze"), find("squeeze")
 
-    def matrix(value: object) -> Any:
+    def matrix(value: object) -> object:
         return unsqueeze(value, -1) if vector else value
 
     grad_a = grad_b = None
@@ -255,7 +255,7 @@ _linalg_lstsq = op(
 )
 
 
-def _lstsq_named(self: object, b: object, rcond: float | None, driver: str | None) -> Any:
+def _lstsq_named(self: object, b: object, rcond: float | None, driver: str | None) -> object:
     solution, residuals = _linalg_lstsq(self, b, rcond, driver)
     array = array_of(self)
     S = np.linalg.svd(array, compute_uv=False)
@@ -329,7 +329,7 @@ composite("matrix_exp(self)", "Exponential of square matrices.", lambda self: li
 # --- by reshaping -----------------------------------------------------------------------------------------------
 
 
-def _tensorinv(self: Any, ind: int) -> Any:
+def _tensorinv(self: Any, ind: int) -> Tensor:
     if ind <= 0:
         raise fail("value", "Expected a strictly positive integer for 'ind'", RuntimeError)
     before, behind = tuple(self.shape[:ind]), tuple(self.shape[ind:])
@@ -346,7 +346,7 @@ def _tensorinv(self: Any, ind: int) -> Any:
 composite("linalg_tensorinv(self, ind: int = 2)", "Inverse of the linear map that a tensor stands for.", _tensorinv, LINALG)
 
 
-def _tensorsolve(self: Any, other: Any, dims: tuple[int, ...] | None) -> Any:
+def _tensorsolve(self: Any, other: Any, dims: tuple[int, ...] | None) -> Tensor:
     if dims is not None:
         behind = tuple(range(self.ndim - len(dims), self.ndim))
         self = find("movedim")(self, dims, behind)
@@ -369,7 +369,7 @@ composite(
 )
 
 
-def _vander(x: Tensor, N: int | None) -> Any:
+def _vander(x: Tensor, N: int | None) -> Tensor:
     count = N if N is not None else x.shape[-1] if x.ndim else 1
     if count <= 1:
         raise fail("value", "N must be greater than 1.", RuntimeError)

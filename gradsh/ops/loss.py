@@ -305,7 +305,7 @@ def _bce_target(
 
 def _bce_second(
     grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: object, weight: object, reduction: int
-) -> Any:
+) -> ArrayOrTensor:
     """Return the derivative of the gradient by the input; the product self (1 - self) is kept from 0 by 1e-12."""
     inner = self * self - self
     slope = grad * grad_output * (self * self - 2 * self * target + target)
@@ -315,8 +315,8 @@ def _bce_second(
 
 
 def _bce_second_target(
-    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: Tensor, weight: object, reduction: int
-) -> Any:
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: ArrayOrTensor, weight: object, reduction: int
+) -> ArrayOrTensor:
     slope = -grad * grad_output / find("clamp_min")((1 - self) * self, 1e-12)
     return _divided(slope, reduction, count(target), 1, weight)
 

@@ -215,7 +215,7 @@ nonzero_rows = op("argwhere(self)", "", "The indices of the elements that are no
     forward=_nonzero, samples=(sample((3, 4)),))
 
 
-def _nonzero_forms(self: Any, as_tuple: bool) -> Any:
+def _nonzero_forms(self: Any, as_tuple: bool) -> object:
     if not as_tuple:
         return nonzero_rows(self)
     rows = nonzero_rows(find("unsqueeze")(self, 0) if self.ndim == 0 else self)

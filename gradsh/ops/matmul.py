@@ -319,7 +319,7 @@ def _folded(tensor1: Tensor, tensor2: Tensor) -> Tensor:
     return find("contiguous")(find("transpose")(result, -2, -1)) if swapped else result
 
 
-def _by_batches(tensor1: Tensor, tensor2: Tensor) -> Any:
+def _by_batches(tensor1: Tensor, tensor2: Tensor) -> object:
     shape1, shape2 = tuple(tensor1.shape), tuple(tensor2.shape)
     n, m1 = (shape1[-2] if len(shape1) > 1 else 1), shape1[-1]
     m2, p = (shape2[-2], shape2[-1]) if len(shape2) > 1 else (shape2[0], 1)
@@ -341,7 +341,7 @@ def _by_batches(tensor1: Tensor, tensor2: Tensor) -> Any:
     return unsafe_view(bmm(first, second), shape)
 
 
-def _matmul(self: Any, other: Any) -> Any:
+def _matmul(self: Any, other: Any) -> object:
     dims = self.ndim, other.ndim
     if dims == (2, 2):
         found = mm.fast_elementwise(self, other) if mm.fast_elementwise is not None else FALLBACK
@@ -372,7 +372,7 @@ matmul = composite(
 
 
 @implements("matmul")
-def _operator(self: Tensor, other: object) -> Any:
+def _operator(self: Tensor, other: object) -> object:
     return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
@@ -387,7 +387,7 @@ implements("imatmul")(_operator)
 # --- linear -----------------------------------------------------------------------------------------------------
 
 
-def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> object:
     if input.ndim == 0 or weight.ndim == 0:
         message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
         raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))

@@ -252,7 +252,7 @@ def _group_gradients(
     grads: list[ArrayOrTensor | None] | list[ArrayOrTensor | None], input: ArrayOrTensor, result1: ArrayOrTensor,
     result2: ArrayOrTensor, weight: ArrayOrTensor | None, N: int, C: int, HxW: int, group: int, eps: float,
     needs: tuple[bool, ...],
-) -> Any:
+) -> object:
     """Take the kernel where the pass is not recorded and no gradient of the moments arrives."""
     plain = all(isinstance(one, np.ndarray) or one is None for one in grads)
     if plain and grads[1] is None and grads[2] is None:

@@ -1,6 +1,7 @@
 """Functions of one tensor, element by element: exponentials, logarithms, trigonometry, rounding, signs."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -186,11 +187,11 @@ sgn: Operation = op(
 op("signbit(self)", "", "Whether the sign bit is set (also of -0.0).", forward=lambda self: _signbit(self))
 
 
-def _signbit(self: Any) -> Any:
+def _signbit(self: Any) -> ArrayOrTensor:
     return np.signbit(self) if self.dtype.kind == "f" else np.less(self, 0)
 
 
-def _stepwise(kernel: str, function: Any) -> Any:
+def _stepwise(kernel: str, function: Any) -> Callable[..., Array]:
     """Return a rounding kernel: integers are copied, bool refused."""
 
     def rounded(self: Array) -> Array:
@@ -330,7 +331,7 @@ def _logit_slope(grad: Array, self: Array, low: float, high: float, outside: flo
     return pick(beyond, outside, inside) if beyond.any() else inside
 
 
-def _logit_gradient(grad: Any, self: Any, eps: float | None) -> Any:
+def _logit_gradient(grad: Any, self: Any, eps: float | None) -> ArrayOrTensor:
     """Inside the bounds 1 / (x (1 - x)); outside zero with `eps`, nan without."""
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
     if not isinstance(grad, Tensor):

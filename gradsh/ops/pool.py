@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied, with_gradient, words, zeros_of_shape
@@ -153,7 +153,7 @@ def _max_rows(
     return (squeeze(values, -2), squeeze(indices, -2)) if return_indices else squeeze(values, -2)
 
 
-def _own(values: Any, dim: int) -> Any:
+def _own(values: Any, dim: int) -> ArrayOrTensor:
     """Return a tensor of its own over the squeezed values."""
     return make(values.array.squeeze(dim))
 

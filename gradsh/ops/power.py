@@ -140,11 +140,11 @@ op(
 )
 
 
-def _double(value: Any) -> Any:
+def _double(value: Any) -> object:
     return find("to")(value, float64) if isinstance(value, Tensor) else float(value)
 
 
-def _float_power_(self: Tensor, exponent: object) -> Any:
+def _float_power_(self: Tensor, exponent: object) -> Tensor:
     if self.array.dtype != np.float64:
         title = of_numpy(self.array.dtype).title
         message = f"the base given to float_power_ has dtype {title} but the operation's result requires dtype Double"

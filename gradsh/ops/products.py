@@ -324,7 +324,7 @@ def _multi_dot(tensors: list[Tensor]) -> Tensor:
 composite("linalg_multi_dot(tensors: Tensors)", "Product of several matrices in the cheapest order.", _multi_dot, ("linalg",))
 
 
-def _chain_matmul(*matrices: Any) -> Any:
+def _chain_matmul(*matrices: Any) -> Tensor:
     tensors = list(matrices[0]) if len(matrices) == 1 else list(matrices)
     for place, each in enumerate(tensors):
         if each.ndim != 2:
@@ -337,7 +337,7 @@ composite("chain_matmul(*matrices: any)", "Product of several matrices in the ch
           lambda matrices: _chain_matmul(*matrices), ("torch",))
 
 
-def _matrix_power(self: Tensor, n: int) -> Any:
+def _matrix_power(self: Tensor, n: int) -> object:
     if self.ndim < 2 or self.shape[-1] != self.shape[-2]:
         check_square(array_of(self), "linalg.matrix_power", "A")
     if n == 0:

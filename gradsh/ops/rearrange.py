@@ -89,7 +89,7 @@ rot90: Operation = op(
 # --- triangles and diagonals ------------------------------------------------------------------------------------
 
 
-def _triangle(name: str, function: Callable[..., object]) -> Any:
+def _triangle(name: str, function: Callable[..., object]) -> Callable[..., Array]:
     def kernel(self: Array, diagonal: int) -> Array:
         if self.ndim < 2:
             raise fail("shape", f"{name}: input tensor must have at least 2 dimensions", RuntimeError)

@@ -257,7 +257,7 @@ def prod_without(grad: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOrT
     return grad * (before * after)
 
 
-def _dtype(value: Any) -> Any:
+def _dtype(value: Any) -> object:
     return of_numpy(value.dtype) if isinstance(value, PLAIN) else value.dtype
 
 

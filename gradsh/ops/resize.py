@@ -169,7 +169,7 @@ interpolate = composite(
 )
 
 
-def _upsample(input: object, size: object, scale_factor: object, mode: str, align_corners: bool | None) -> Any:
+def _upsample(input: object, size: object, scale_factor: object, mode: str, align_corners: bool | None) -> Tensor:
     current().warning("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 

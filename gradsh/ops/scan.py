@@ -255,7 +255,7 @@ def _no_bool(name: str, *values: object) -> None:
         raise fail("dtype", f"{name}: received a bool input for {given}, but bool is not supported", RuntimeError)
 
 
-def _trapezoid(y: Tensor, x: Tensor | None, dx: object, dim: int) -> Any:
+def _trapezoid(y: Tensor, x: Tensor | None, dx: object, dim: int) -> ArrayOrTensor:
     axis = wrap_dim(dim, y.ndim)
     if y.shape[axis] == 0:
         return find("zeros")(tuple(n for place, n in enumerate(y.shape) if place != axis), dtype=y.dtype)
@@ -271,7 +271,7 @@ def _trapezoid(y: Tensor, x: Tensor | None, dx: object, dim: int) -> Any:
     return over(total((left + right) * widths, (axis,)), 2.0)
 
 
-def _cumulative_trapezoid(y: Tensor, x: Tensor | None, dx: int, dim: int) -> Any:
+def _cumulative_trapezoid(y: Tensor, x: Tensor | None, dx: int, dim: int) -> ArrayOrTensor:
     axis = wrap_dim(dim, y.ndim)
     if x is None:
         _no_bool("cumulative_trapezoid", y)

@@ -9,7 +9,7 @@ from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.delayed_error import delayed_error
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
@@ -210,7 +210,7 @@ def reduce_at(out: Array, where: Array | tuple[Array, ...], values: Array, reduc
     return out
 
 
-def _ones_like(value: object) -> Any:
+def _ones_like(value: object) -> ArrayOrTensor:
     return find("ones_like")(value)
 
 

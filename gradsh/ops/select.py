@@ -1,6 +1,5 @@
 """Choosing elements by a condition: where, masked_fill."""
 
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ where: Operation = op(
 )
 
 
-def _all_true(condition: object) -> Any:
+def _all_true(condition: object) -> ArrayOrTensor:
     return find("nonzero")(condition, as_tuple=True)
 
 

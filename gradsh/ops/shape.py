@@ -150,7 +150,7 @@ for _ndim in (1, 2, 3):
     _atleast(_ndim)
 
 
-def _sum_to_size(self: Tensor, size: tuple[int, ...]) -> Any:
+def _sum_to_size(self: Tensor, size: tuple[int, ...]) -> ArrayOrTensor:
     if not expandable(tuple(size), tuple(self.shape)):
         message = f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
         raise fail("shape", message, RuntimeError, shapes=(size, self.shape))
@@ -228,7 +228,7 @@ def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size:
     return find("index_select")(source, place, _interleaved(counts))
 
 
-def _interleaved(counts: Array) -> Any:
+def _interleaved(counts: Array) -> object:
     if counts.dtype.kind not in "iu":
         raise fail("dtype", "repeats has to be Long or Int tensor", RuntimeError)
     if counts.size and counts.min() < 0:
@@ -327,7 +327,7 @@ alias("native_channel_shuffle", channel_shuffle, ("torch", "F"))
 # --- combinations -----------------------------------------------------------------------------------------------
 
 
-def _cartesian(tensors: Any) -> Any:
+def _cartesian(tensors: Any) -> Tensor:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     for one in given:
         if one.ndim != 1:
@@ -342,7 +342,7 @@ def _cartesian(tensors: Any) -> Any:
 composite("cartesian_prod(*tensors: any)", "All combinations of elements of vectors, one row each.", _cartesian, ("torch",))
 
 
-def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
+def _combinations(self: Any, r: int, with_replacement: bool) -> Tensor:
     if self.ndim != 1:
         raise fail("shape", "Expect a 1D vector, but got shape " + str(list(self.shape)), RuntimeError)
     if r < 0:

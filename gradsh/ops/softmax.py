@@ -87,7 +87,7 @@ def _sum_kept(value: object, dim: int) -> Any:
     return find("sum")(value, (dim,), True)
 
 
-def _softmax_twice(grad: ArrayOrTensor, grad_output: ArrayOrTensor, output: object, dim: int) -> Any:
+def _softmax_twice(grad: ArrayOrTensor, grad_output: ArrayOrTensor, output: object, dim: int) -> ArrayOrTensor:
     weighted = _sum_kept(grad_output * output, dim)
     return grad_output * grad - weighted * grad - grad_output * _sum_kept(output * grad, dim)
 

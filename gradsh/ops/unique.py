@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.engine.values.shape import wrap_dim
@@ -48,13 +48,13 @@ unique_dim = op(
 )
 
 
-def _picked(found: tuple[Tensor, ...], return_inverse: bool, return_counts: bool) -> Any:
+def _picked(found: tuple[Tensor, ...], return_inverse: bool, return_counts: bool) -> object:
     values, inverse, counts = found
     picked = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
     return picked[0] if len(picked) == 1 else picked
 
 
-def _unique(self: object, sorted: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+def _unique(self: object, sorted: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> object:
     found = _unique2(self, True, True, True) if dim is None else unique_dim(self, dim)
     return _picked(found, return_inverse, return_counts)
 
@@ -98,7 +98,7 @@ composite(
 
 def _searchsorted(
     sorted_sequence: Array, self: object, out_int32: bool, right: bool, side: str | None, sorter: Any
-) -> Any:
+) -> ArrayOrTensor:
     if side is not None:
         if side not in {"left", "right"}:
             message = f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
@@ -153,7 +153,7 @@ op("bincount(self, weights: Tensor? = None, minlength: int = 0)", "", "How often
    grads={"weights": None}, attributes=())
 
 
-def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
+def _histc(self: Array, bins: int, min: Any, max: Any) -> ArrayOrTensor:
     if bins <= 0:
         raise fail("value", "bins must be > 0", RuntimeError)
     if self.dtype.kind != "f":

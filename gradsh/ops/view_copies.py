@@ -12,7 +12,7 @@ from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.out import resize
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
@@ -29,7 +29,7 @@ _VIEWS = (
 )
 
 
-def _own(found: object) -> Any:
+def _own(found: object) -> object:
     return [np.array(one, order="C") for one in found] if isinstance(found, tuple) else np.array(found, order="C")
 
 
@@ -140,7 +140,7 @@ def _strided_scatter(self: Array, src: Array, size: object, stride: object, stor
 
 
 @writes(1)
-def _strided_self(grad: Any, self_sizes: Any, size: object, stride: object, storage_offset: object) -> Any:
+def _strided_self(grad: Any, self_sizes: Any, size: object, stride: object, storage_offset: object) -> ArrayOrTensor:
     """Return PyTorch's gradient: that of the replaced part, and zeros elsewhere (one would expect the opposite)."""
     part = as_strided(find("contiguous")(grad), size, stride, storage_offset)
     whole = zeros_of_shape(grad, self_sizes)
@@ -197,7 +197,7 @@ for _name in ("resolve_conj", "resolve_neg"):
     composite(f"{_name}(self)", "The tensor itself: nothing here is conjugated or negated lazily.", lambda self: self)
 composite("is_conj(self)", "False: no tensor is conjugated lazily.", lambda self: False)
 composite("is_neg(self)", "False: no tensor is negated lazily.", lambda self: False)
-def _adjoint(self: Any) -> Any:
+def _adjoint(self: Any) -> ArrayOrTensor:
     if self.ndim == 1:
         message = "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
         raise fail("shape", message, RuntimeError, tensor=self)

@@ -8,7 +8,7 @@ from gradsh.engine.graph.types import LineOf, Location
 from gradsh.text.line import Line
 
 
-def call_around(activation: Any) -> Any:
+def call_around(activation: Any) -> object:
     """Return the activation of the innermost call that one lies in: the passes of its loops are left out."""
     while activation[2] is None and activation[1]:
         activation = activation[0]

@@ -67,7 +67,7 @@ def describe(tensor: Tensor) -> dict[str, object]:
     }
 
 
-def _numbers(tensor: Tensor) -> Any:
+def _numbers(tensor: Tensor) -> object:
     """The data as nested lists. Raises (kind `limit`) where that would fill any machine: an expanded tensor's may."""
     if tensor.array.size > LARGEST:
         raise fail("limit", f"the state holds a tensor of {tensor.array.size:,} elements: too many to list", MemoryError)

@@ -207,6 +207,6 @@ class StepRecorder(Recorder):
         return bound[0] if bound else node_name(node) or ""
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Any) -> object:
     """Return a gradient as it is now; of a recorded pass (a Tensor), which is never written into, itself."""
     return value if value is None or isinstance(value, Tensor) else value.copy()

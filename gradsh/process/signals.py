@@ -44,7 +44,7 @@ def ignore(_number: int, _frame: object) -> None:
     """Let a Ctrl-C pass that comes when there is nothing to interrupt."""
 
 
-def answer(handler: object) -> Any:
+def answer(handler: object) -> object:
     """Let `handler` answer Ctrl-C from now on; return what did before, None outside of the main thread."""
     try:
         return signals.signal(_interrupt[0], handler)

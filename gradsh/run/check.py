@@ -203,7 +203,7 @@ class NameChecker:
                     path = node.module
                     yield one.asname or one.name, self._import(one, lambda one=one, path=path: imports.member(path, one.name))
 
-    def _import(self, node: tree.alias, find: Any) -> Any:
+    def _import(self, node: tree.alias, find: Any) -> object:
         try:
             return find()
         except ImportError as error:

@@ -152,12 +152,12 @@ class Profiler:
             return self._module(frame)
         return None
 
-    def _module(self, frame: FrameType) -> Any:
+    def _module(self, frame: FrameType) -> object:
         """Time a call of a module, with all that it calls."""
         name, begun = self._path(frame.f_locals["self"]), self.clock()
         self._mark(True, name)
 
-        def leave(_frame: FrameType, event: str, _value: object) -> Any:
+        def leave(_frame: FrameType, event: str, _value: object) -> object:
             if event == "return":
                 cost = self.modules.setdefault(name, Cost())
                 cost.passes += 1
@@ -176,7 +176,7 @@ class Profiler:
                 self._paths |= paths.read()
             return self._paths[id(module)]
 
-    def _step(self, frame: FrameType, event: str, _value: object) -> Any:
+    def _step(self, frame: FrameType, event: str, _value: object) -> object:
         if event == "line":
             if frame.f_lineno == frame.f_code.co_firstlineno and frame.f_code.co_name != "<module>":
                 return self._step  # a function begins and ends at its own line, which is no pass of that

@@ -281,7 +281,7 @@ def _aside(screen: Screen, ask: Any) -> Any:
     if ask is None:
         return None
 
-    def asked(*arguments: Any) -> Any:
+    def asked(*arguments: Any) -> object:
         with screen.lock:
             screen.close()
             return ask(*arguments)

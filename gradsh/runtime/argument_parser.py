@@ -68,7 +68,7 @@ class Group:
             check_ordinary(self, name)
         self._inner.set_defaults(**defaults)
 
-    def get_default(self, dest: str) -> Any:
+    def get_default(self, dest: str) -> object:
         """Return the default of an argument."""
         return self._inner.get_default(dest)
 

@@ -108,7 +108,7 @@ def named(function: Made, name: str = "") -> Made:
 _LAZY = frozenset({map, filter, zip, enumerate})
 
 
-def _enumerate(iterable: Any, start: int = 0) -> Any:
+def _enumerate(iterable: Any, start: int = 0) -> object:
     """Count along; where lazy things stand on each other, by a generator, since Python cannot drop a tower of its own kind."""
     if type(iterable) in _LAZY or type(iterable) is GeneratorType:
         return zip(count(index(start)), stepwise(iterable))
@@ -253,7 +253,7 @@ def _reductions(machine: RuntimeHost) -> dict[str, object]:
     check = machine.check
     hinted: list[bool] = []
 
-    def ticking(iterable: object) -> Any:
+    def ticking(iterable: object) -> object:
         if isinstance(iterable, _SIZED) or hasattr(iterable, "__script_attributes__"):
             return iterable
         return _each(iterable, check)
@@ -269,10 +269,10 @@ def _reductions(machine: RuntimeHost) -> dict[str, object]:
             machine.on_warning("sum(x) adds the rows of a tensor, as in Python; x.sum() adds everything")
         return builtins.sum(adding(iterable, start), start)
 
-    def consuming(name: str) -> Any:
+    def consuming(name: str) -> object:
         function = getattr(builtins, name)
 
-        def consume(*values: object, **options: object) -> Any:
+        def consume(*values: object, **options: object) -> object:
             if len(values) == 1:
                 return function(ticking(values[0]), **options)
             return function(*values, **options)

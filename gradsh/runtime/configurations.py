@@ -41,7 +41,7 @@ class ConfigParser:
         return getattr(self._inner, name)
 
     @property
-    def optionxform(self) -> Any:
+    def optionxform(self) -> object:
         """What makes an option's name of what is written: small letters, unless `str` is set."""
         return self._inner.optionxform
 

@@ -166,10 +166,10 @@ def _methods(kind: type, options: Mapping[str, Any], fields: dict[str, Field]) -
         inside = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in fields.items() if one.repr)
         return f"{type(self).__qualname__}({inside})"
 
-    def equal(self: object, other: object) -> Any:
+    def equal(self: object, other: object) -> object:
         return _values(self, fields) == _values(other, fields) if type(other) is type(self) else NotImplemented
 
-    def less(self: object, other: object) -> Any:
+    def less(self: object, other: object) -> object:
         return _values(self, fields) < _values(other, fields) if type(other) is type(self) else NotImplemented
 
     def hashed(self: object) -> int:
@@ -195,12 +195,12 @@ def load_dataclasses(machine: RuntimeHost) -> Mapping[str, object]:
     def dataclass(
         cls: object = None, /, *, init: bool = True, repr: bool = True, eq: bool = True, order: bool = False,
         frozen: bool = False, kw_only: bool = False, slots: bool = False, unsafe_hash: bool = False,
-    ) -> Any:
+    ) -> object:
         """Give a class the methods that its annotations ask for."""
         del slots, unsafe_hash
         options = {"init": init, "repr": repr, "eq": eq, "order": order, "frozen": frozen}
 
-        def decorate(kind: object) -> Any:
+        def decorate(kind: object) -> object:
             if not isinstance(kind, type) or not is_script_class(kind):
                 raise TypeError("dataclass() takes a class that the program defines")
             fields = _collect(kind, kw_only, machine.guard)
@@ -231,7 +231,7 @@ def load_dataclasses(machine: RuntimeHost) -> Mapping[str, object]:
             return type(value)(plain(one) for one in value)
         return {key: plain(one) for key, one in value.items()} if type(value) is dict else value
 
-    def replace(obj: object, /, **changes: object) -> Any:
+    def replace(obj: object, /, **changes: object) -> object:
         """Return a copy with other values for some fields."""
         old = {name: getattr(obj, name) for name, one in fields_of(type(obj)).items() if one.init}
         return type(obj)(**(old | changes))

@@ -15,7 +15,7 @@ from gradsh.text.fault import fail
 class EnumType(enum.EnumType):
     """The type of the enumerations that a script makes."""
 
-    def _create_(cls, class_name: str, names: object, *, type: object = None, **options: object) -> Any:
+    def _create_(cls, class_name: str, names: object, *, type: object = None, **options: object) -> object:
         if type is not None:
             raise fail("type", "Enum() takes no `type` here: write `class Name(Enum):`, or use IntEnum", TypeError)
         members = list(_members(names))

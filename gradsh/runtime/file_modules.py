@@ -114,7 +114,7 @@ def load_pickle(_: "Machine") -> Mapping[str, object]:
         save(obj, name)
         return name.encode()
 
-    def loads(data: bytes, **_: object) -> Any:
+    def loads(data: bytes, **_: object) -> object:
         """Return a copy of what `dumps` kept."""
         return kept(bytes(data).decode(errors="replace"))
 

@@ -112,7 +112,7 @@ class Guard:
     def _make(self, name: str) -> Getter:
         known: set[type] = set()
 
-        def slowly(owner: object) -> Any:
+        def slowly(owner: object) -> object:
             return self.read(owner, name, known)
 
         if name == "__class__" or not name.isidentifier():
@@ -160,7 +160,7 @@ class Guard:
             return False
         return tensor_offers(name) if issubclass(kind, Tensor) else not self.keeps(kind, name)
 
-    def _member(self, owner: object, name: str, value: object) -> Any:
+    def _member(self, owner: object, name: str, value: object) -> object:
         """Return what a class (or `super`) gave; what would take any object as its `self` gets a check of that."""
         base = self._home(owner, name)
         if base is None or is_script_class(base) or not offer_of(base):
@@ -183,7 +183,7 @@ class Guard:
             bases = mro[mro.index(owner.__thisclass__) + 1:]
         return next((base for base in bases if name in type.__getattribute__(base, "__dict__")), None)
 
-    def _replacement(self, owner: Any, kind: type, name: str) -> Any:
+    def _replacement(self, owner: Any, kind: type, name: str) -> object:
         if name in _FORMATS and isinstance(owner, str):
             return Format(self, name, str.__str__(owner))
         if name in _FORMATS and issubclass(owner.__self_class__ if kind is super else owner if isinstance(owner, type) else kind, str):
@@ -200,7 +200,7 @@ class Guard:
             return resize_of(owner)
         return None
 
-    def _lookup(self, owner: object, method: str) -> Any:
+    def _lookup(self, owner: object, method: str) -> object:
         """Return `owner.__getattr__` or `owner.__setattr__`: reading or assignment under guard, by the script's own method if any."""
         def get(name: object, /) -> Any:
             return self.read(owner, _text(name))
@@ -212,7 +212,7 @@ class Guard:
         found.__name__ = found.__qualname__ = method
         return found
 
-    def _from_namespace(self, owner: ModuleType, kind: type, name: str, known: set[type] | None) -> Any:
+    def _from_namespace(self, owner: ModuleType, kind: type, name: str, known: set[type] | None) -> object:
         if name in _CLASS_NAMES or (not public(name) and name != "__version__"):
             if name == "__name__":
                 return owner.name
@@ -373,7 +373,7 @@ class Guard:
 def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of numpy's that gives no array of Python objects: those nest without bound, and crash when dropped."""
 
-    def checked(*args: object, **kwargs: object) -> Any:
+    def checked(*args: object, **kwargs: object) -> object:
         found = function(*args, **kwargs)
         for one in found if type(found) in {tuple, list} else (found,):
             if isinstance(one, np.ndarray) and one.dtype.hasobject:
@@ -389,7 +389,7 @@ def _nameable(name: object) -> bool:
     return public(name) or (type(name) is str and name.isdecimal())
 
 
-def _new(cls: object, *_: object, **__: object) -> Any:
+def _new(cls: object, *_: object, **__: object) -> object:
     """Make an object of a script's class without its `__init__`: what `super().__new__(cls)` comes to."""
     if not isinstance(cls, type) or not is_script_class(cls) or not has_attributes(cls):
         raise fail("type", "object.__new__(X): X must be a class of yours without a base of PyTorch's", TypeError)

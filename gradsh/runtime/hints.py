@@ -93,7 +93,7 @@ class Generic:
     __slots__ = ()
     __script_base__ = True
 
-    def __class_getitem__(cls, _: object) -> Any:
+    def __class_getitem__(cls, _: object) -> object:
         return cls
 
 
@@ -151,7 +151,7 @@ def get_args(tp: object) -> tuple[object, ...]:
     return (*tp._args, type(None)) if tp._name == "Optional" and tp._args else tp._args
 
 
-def get_origin(tp: object) -> Any:
+def get_origin(tp: object) -> object:
     """Return what is subscripted: the builtin class that a name of `typing` stands for, or the name."""
     if not isinstance(tp, Hint):
         return typing.get_origin(tp)
@@ -161,7 +161,7 @@ def get_origin(tp: object) -> Any:
     return HINTS["Union" if tp._name == "Optional" else tp._name] if tp._args else None
 
 
-def _as_given(value: object) -> Any:
+def _as_given(value: object) -> object:
     return value
 
 

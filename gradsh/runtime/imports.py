@@ -85,7 +85,7 @@ class Imports:
         top = path.partition(".")[0]
         return found if full else self.files.find(top) if self.files.has(top) else self._top(top)
 
-    def member(self, path: str, name: str, tries: bool = False) -> Any:
+    def member(self, path: str, name: str, tries: bool = False) -> object:
         """Return what `from path import name` binds. Raises ImportError, as `module` does."""
         if path in _IGNORED:
             return None
@@ -100,7 +100,7 @@ class Imports:
         current().warn_once(path, f"gradsh has no module '{path}': the program goes on at its `except`")
         return self._no_module(path, path.partition(".")[0])
 
-    def _member(self, path: str, name: str) -> Any:
+    def _member(self, path: str, name: str) -> object:
         namespace = self.find(path)
         if isinstance(namespace, Absent):
             return Absent(f"{path}.{name}", member=True)

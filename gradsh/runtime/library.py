@@ -76,7 +76,7 @@ def load_math(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `math` offers."""
     import math
 
-    def prod(iterable: Any, /, *, start: object = 1) -> Any:
+    def prod(iterable: Any, /, *, start: object = 1) -> object:
         """Multiply; a long product of integers can be stopped, and does not outgrow what one may be."""
         for value in iterable:
             machine.check()
@@ -103,7 +103,7 @@ def load_math(machine: RuntimeHost) -> Mapping[str, object]:
     return found | {"prod": _named(prod), "lcm": _named(lcm)}
 
 
-def _named(function: Any) -> Any:
+def _named(function: Any) -> object:
     """Let a function of ours be called as Python's own is: errors say its qualified name."""
     function.__qualname__ = function.__name__
     return function
@@ -228,7 +228,8 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `functools` offers."""
     import functools
 
-    def reduce(function: Any, iterable: Any, /, *initial: object) -> Any:
+
+    def reduce(function: Any, iterable: Any, /, *initial: object) -> object:
         """Fold the values; each step can be the last."""
 
         def ticking() -> Iterator[Any]:
@@ -241,7 +242,7 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
     def wraps(wrapped: object) -> Callable[[Any], Any]:
         """Give a wrapper the wrapped function's name and docstring."""
 
-        def decorate(wrapper: object) -> Any:
+        def decorate(wrapper: object) -> object:
             for name in ("__name__", "__qualname__", "__doc__"):
                 with suppress(AttributeError, TypeError):
                     machine.guard.assign(wrapper, name, machine.guard.read(wrapped, name))
@@ -249,7 +250,7 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
 
         return decorate
 
-    def total_ordering(cls: object) -> Any:
+    def total_ordering(cls: object) -> object:
         """Give a script's class the comparisons that it lacks."""
         if not isinstance(cls, type) or runtime_names.SCRIPT not in type.__getattribute__(cls, "__dict__"):
             raise TypeError("total_ordering() takes a class that the program defines")
@@ -274,7 +275,7 @@ class Dispatched:
         self._machine = machine
         self._functions: dict[type, Any] = {object: func}
 
-    def register(self, cls: object, func: object = None) -> Any:
+    def register(self, cls: object, func: object = None) -> object:
         """Add a function for a class, which its first annotation may name."""
         if func is None and isinstance(cls, type):
             return lambda function: self.register(cls, function)

@@ -224,7 +224,7 @@ def load_logging(machine: "Machine") -> Mapping[str, object]:
                 handler.setFormatter(form)
         root.handlers = list(handlers)
 
-    def told(name: str) -> Any:
+    def told(name: str) -> object:
         def tell(*args: object, **kwargs: object) -> None:
             if not root.handlers:
                 basicConfig()

@@ -168,7 +168,7 @@ class Machine:
         }
 
     @staticmethod
-    def in_engine_form(value: object) -> Any:
+    def in_engine_form(value: object) -> object:
         """Return a value as the diagnosis looks at it: as it is."""
         return value
 

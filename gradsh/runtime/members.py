@@ -98,7 +98,7 @@ class Attributes(dict[str, Any]):
         for name, value in dict(*others, **named).items():
             self[name] = value
 
-    def setdefault(self, name: str, default: object = None) -> Any:
+    def setdefault(self, name: str, default: object = None) -> object:
         """Return the attribute's value, which is set to the default where there is none."""
         if name not in self:
             self[name] = default

@@ -25,7 +25,7 @@ def _reader(function: Callable[..., object]) -> Callable[..., object]:
     """Return a reader of tables: it hands numpy the lines of a file, never its name."""
     read = numbers_only(function)
 
-    def reader(fname: object, dtype: object = float, **options: object) -> Any:
+    def reader(fname: object, dtype: object = float, **options: object) -> object:
         given = {name: value for name, value in options.items() if name in _READING.split()}
         return read(_lines(fname), dtype=dtype, **given)
 
@@ -63,7 +63,7 @@ def savez(file: object, *args: object, **kwds: object) -> None:
     current().files[_ending(file, ".npz")] = {name: numbers_only(np.array)(one) for name, one in arrays.items()}
 
 
-def load(file: object, *_: object, **__: object) -> Any:
+def load(file: object, *_: object, **__: object) -> object:
     """Return a copy of what `save` or `savez` kept. Raises FileNotFoundError."""
     held = current().files.get(str(file))
     if isinstance(held, dict):
@@ -73,7 +73,7 @@ def load(file: object, *_: object, **__: object) -> Any:
     return held.copy()
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> object:
     """Return the numbers that bytes stand for."""
     return np.frombuffer(bytes(buffer), dtype, count, offset).copy()
 

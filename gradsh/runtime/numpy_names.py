@@ -219,7 +219,7 @@ def _of_numbers(function: Callable[..., object]) -> Callable[..., object]:
 
     array = numbers_only(np.asarray)
 
-    def drawn(a: object, *args: object, **kwargs: object) -> Any:
+    def drawn(a: object, *args: object, **kwargs: object) -> object:
         return function(a if isinstance(a, int) else array(a), *args, **kwargs)
 
     drawn.__name__ = drawn.__qualname__ = function.__name__

@@ -42,7 +42,7 @@ class Queue:
     def _add(self, item: object) -> None:
         self._held.append(item)
 
-    def _take(self) -> Any:
+    def _take(self) -> object:
         return self._held.popleft()
 
     def put(self, item: object, block: bool = True, timeout: float | None = None) -> None:
@@ -64,7 +64,7 @@ class Queue:
         """Add an item. Raises Full."""
         self.put(item, block=False)
 
-    def get_nowait(self) -> Any:
+    def get_nowait(self) -> object:
         """Take the next item. Raises Empty."""
         return self.get(block=False)
 
@@ -91,7 +91,7 @@ class LifoQueue(Queue):
 
     __module__ = "queue"
 
-    def _take(self) -> Any:
+    def _take(self) -> object:
         return self._held.pop()
 
 
@@ -107,7 +107,7 @@ class PriorityQueue(Queue):
     def _add(self, item: object) -> None:
         heappush(self._held, item)
 
-    def _take(self) -> Any:
+    def _take(self) -> object:
         return heappop(self._held)
 
 
@@ -252,7 +252,7 @@ def load_signal(_: "Machine") -> Mapping[str, object]:
 
     handlers: dict[int, Any] = {}
 
-    def set_handler(signalnum: int, handler: object, /) -> Any:
+    def set_handler(signalnum: int, handler: object, /) -> object:
         """Keep a handler; return the one before."""
         before = handlers.get(signalnum, 0)
         handlers[signalnum] = handler

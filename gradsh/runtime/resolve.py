@@ -27,7 +27,7 @@ def resolve(machine: "Machine", parts: "Sequence[tuple[str, str]]") -> Any:
     return found
 
 
-def _step(machine: "Machine", owner: object, kind: str, text: str) -> Any:
+def _step(machine: "Machine", owner: object, kind: str, text: str) -> object:
     if kind == "name":
         return name_value(machine, text)
     if kind == "value":
@@ -39,7 +39,7 @@ def _step(machine: "Machine", owner: object, kind: str, text: str) -> Any:
     return _item(owner, text)
 
 
-def name_value(machine: "Machine", name: str) -> Any:
+def name_value(machine: "Machine", name: str) -> object:
     """Return what a bare name stands for. Raises KeyError."""
     if name in machine.program and name[:2] != "__":
         return machine.program[name]
@@ -58,7 +58,7 @@ def _is_property(owner: object, name: str) -> bool:
     return is_script_class(kind) and isinstance(getattr_static(kind, name, None), property)
 
 
-def _result(called: object) -> Any:
+def _result(called: object) -> object:
     """An example of what a call gives, where that is known without calling."""
     from gradsh.api.nn.module import Module
     from gradsh.engine.dispatch.operation import BoundOperation, Operation
@@ -68,14 +68,14 @@ def _result(called: object) -> Any:
     return UNKNOWN
 
 
-def example() -> Any:
+def example() -> object:
     """Return a tensor that stands for any."""
     from gradsh.engine.registry import find
 
     return find("zeros")(1)
 
 
-def _item(owner: Any, text: str) -> Any:
+def _item(owner: Any, text: str) -> object:
     from gradsh.engine.graph.tensor import Tensor
 
     if isinstance(owner, Tensor):
@@ -119,7 +119,7 @@ def _first_line(value: object) -> str:
     return (getattr(value, "__doc__", None) or "").strip().split("\n")[0][:60]
 
 
-def resolve_attribute(machine: "Machine", owner: object, name: str) -> Any:
+def resolve_attribute(machine: "Machine", owner: object, name: str) -> object:
     """Return an attribute of an object, or UNKNOWN. Never raises."""
     try:
         return _step(machine, owner, "attribute", name)

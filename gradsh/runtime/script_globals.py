@@ -45,7 +45,7 @@ class Offer:
             return False
         return True
 
-    def bare(self, name: str) -> Any:
+    def bare(self, name: str) -> object:
         """Return what a name without a prefix stands for, where the program has not bound it. Raises KeyError."""
         if name in STANDING:
             return self.imports.find(STANDING[name])

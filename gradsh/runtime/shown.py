@@ -100,11 +100,11 @@ def _rebuilt(value: Any, within: set[int]) -> Callable[[], object]:
     return lambda: kind([read() for read in reads])
 
 
-def _alive(value: object) -> Any:
+def _alive(value: object) -> object:
     if value is None:
         raise GoneError
     return value
 
 
-def _lost() -> Any:
+def _lost() -> object:
     raise GoneError

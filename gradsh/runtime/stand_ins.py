@@ -66,7 +66,7 @@ def _bars(machine: "Machine", kind: type[Progress]) -> dict[str, Any]:
     write = staticmethod(lambda text, *_, **__: machine.on_print(f"{text}\n"))
     bar: Any = type("tqdm", (kind,), {"__module__": "tqdm", "write": write})
 
-    def trange(*numbers: int, **options: object) -> Any:
+    def trange(*numbers: int, **options: object) -> object:
         """Return `tqdm(range(…))`."""
         return bar(machine.builtins["range"](*numbers), **options)
 

@@ -39,7 +39,7 @@ def load_ast(_: "Machine") -> Mapping[str, object]:
     """Return what `ast` offers: values that are written as text; no trees of programs."""
     import ast
 
-    def literal_eval(text: str) -> Any:
+    def literal_eval(text: str) -> object:
         """Return the number, text, list, tuple, set or dictionary that a text writes."""
         if type(text) is not str or len(text) > LONGEST_LITERAL:
             raise ValueError(f"literal_eval() takes a text of at most {LONGEST_LITERAL:,} characters")
@@ -50,7 +50,7 @@ def load_ast(_: "Machine") -> Mapping[str, object]:
 
 def load_contextlib(machine: "Machine") -> Mapping[str, object]:
     """Return what `contextlib` offers."""
-    def redirected(stream: str) -> Any:
+    def redirected(stream: str) -> object:
         @contextlib.contextmanager
         def redirect(new_target: object) -> Iterator[object]:
             """Let what a block writes to the stream go into an open file."""
@@ -77,7 +77,7 @@ class AbstractContextManager:
     __slots__ = ()
     __script_base__ = True
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> object:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -211,12 +211,12 @@ def load_json(_: "Machine") -> Mapping[str, object]:
 
     def loads(
         s: str, *, object_hook: Any = None, parse_float: Any = None, parse_int: Any = None, object_pairs_hook: Any = None,
-    ) -> Any:
+    ) -> object:
         """Return the value of a JSON text."""
         return json.loads(s, object_hook=object_hook, parse_float=parse_float, parse_int=parse_int,
                           object_pairs_hook=object_pairs_hook)  # fmt: skip
 
-    def load(fp: Any, **options: object) -> Any:
+    def load(fp: Any, **options: object) -> object:
         """Return the value of an open file's JSON text."""
         return loads(fp.read(), **options)
 

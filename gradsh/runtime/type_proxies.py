@@ -104,7 +104,7 @@ class KindOf:
     def _of_nodes(self, kind: type, name: str) -> NodeKind:
         return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(kind, name))
 
-    def seen(self, kind: type) -> Any:
+    def seen(self, kind: type) -> object:
         """Return a class as scripts see it."""
         entries = type.__getattribute__(kind, "__dict__")
         if kind in _CALLABLE or runtime_names.SCRIPT in entries or issubclass(kind, BaseException):

@@ -200,7 +200,7 @@ class Controls(ABC):
         return checkpoint
 
     @staticmethod
-    def module_class() -> Any:
+    def module_class() -> object:
         """Return the class of all modules."""
         from gradsh.api.nn.module import Module
 
@@ -334,7 +334,7 @@ class Controls(ABC):
         begun, often = next_sequence_number(), min(256, max(1, most // 16))
         calls = 0
 
-        def counting() -> Any:
+        def counting() -> object:
             nonlocal calls
             calls += 1
             if calls % often == 0 and next_sequence_number() - begun > most:

@@ -131,7 +131,7 @@ class Host:
         self.sink.out.flush()
         return self.asker(prompt) if self.asker is not None else None
 
-    def setting(self, name: str) -> Any:
+    def setting(self, name: str) -> object:
         """Return the value of a setting of the shell's, as it is now."""
         return self.config.values[name]
 

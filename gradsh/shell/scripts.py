@@ -125,7 +125,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
         last[id(frame)] = unit.stmt.span if _is_top(frame) else None  # it has stopped before that of the top level
         return on_line
 
-    def on_line(frame: FrameType, event: str, arg: object) -> Any:
+    def on_line(frame: FrameType, event: str, arg: object) -> object:
         del arg
         code, line = frame.f_code, frame.f_lineno
         leaving = not _is_top(frame) and line == code.co_firstlineno  # what tells of calls is noted there

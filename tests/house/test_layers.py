@@ -1,6 +1,7 @@
 """Each folder imports only from those above it in the list of `docs/architecture.md`, and no file, by any way, from itself."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -159,3 +160,9 @@ HOMONYMS = {  # class names that two files still bear; a report is what its comm
 def test_no_two_classes_have_one_name() -> None:
     found = [node.name for path in files().values() for node in parsed(path).body if isinstance(node, ast.ClassDef)]
     assert {name for name in found if found.count(name) > 1} <= HOMONYMS
+
+
+def test_annotations_say_what_they_take() -> None:
+    """`Any` stands in fewer than 3 of 100 lines."""
+    texts = [path.read_text(encoding="utf-8") for path in files().values()]
+    assert 100 * sum(len(re.findall(r"\bAny\b", text)) for text in texts) < 3 * sum(text.count("\n") for text in texts)

@@ -42,7 +42,7 @@ def factory(device: object, dtype: object) -> Any:
     return found.numpy
 
 
-def _repeated(count: int) -> Any:
+def _repeated(count: int) -> object:
     """Return the function that makes a tuple of so many numbers of one, and leaves what is a sequence."""
 
     def parse(x: object) -> tuple[object, ...]:  # PyTorch's name, which Python's errors say

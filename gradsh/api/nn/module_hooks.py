@@ -59,7 +59,7 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise
 
 
-def _call(module: Any, hooks: Hooks, args: tuple[object, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
+def _call(module: Any, hooks: Hooks, args: tuple[object, ...], kwargs: dict[str, Any], ran: set[int]) -> object:
     args, kwargs = _before(module, hooks, args, kwargs)
     around = None
     if hooks.tables["backward"] or hooks.tables["backward_pre"]:

@@ -158,7 +158,7 @@ class RNNBase(Module):
 
     # --- the walk over layers ----------------------------------------------------------------------------------------
 
-    def _sequence(self, input: Any) -> Any:
+    def _sequence(self, input: Any) -> object:
         """Return the input as (time, batch, features)."""
         return input.transpose(0, 1) if self.batch_first else input
 
@@ -224,7 +224,7 @@ class RNNBase(Module):
         """Return the parts of which the states of all layers and directions are."""
         return [find("stack")([state[n] for state in final] if self._paired else final, 0) for n in range(1 + self._paired)]
 
-    def _over_packed(self, packed: PackedSequence, hx: Any) -> Any:
+    def _over_packed(self, packed: PackedSequence, hx: Any) -> object:
         """Run over a packed sequence; the states are those of each sequence's own last step."""
         self._check_input(packed.data)
         sizes = packed.batch_sizes.tolist()

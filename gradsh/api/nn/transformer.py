@@ -130,7 +130,7 @@ class _Stack(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def _finished(self, output: object) -> Any:
+    def _finished(self, output: object) -> object:
         return output if self.norm is None else self.norm(output)
 
 

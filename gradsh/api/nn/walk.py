@@ -127,7 +127,7 @@ for method in vars(Walk).values():
         method.__qualname__ = f"Module.{method.__name__}"  # a bound method shows it
 
 
-def _named(module: Any, name: str) -> Any:
+def _named(module: Any, name: str) -> object:
     found = read(module, name, _MISSING)
     if found is _MISSING:
         message = f"{module._get_name()} has no attribute `{name}`"

@@ -475,7 +475,7 @@ class BackwardPass:
         fault.fields["done"] = PassProgress(self.position, tuple(freed), tuple(self.wrote))
 
 
-def summed(a: Any, b: Any) -> Any:
+def summed(a: Any, b: Any) -> object:
     """Return the sum of two gradients, laid out in memory as the first one is."""
     found = np.asarray(a + b)
     return found if a.flags.c_contiguous else as_operands(found, [a, b])

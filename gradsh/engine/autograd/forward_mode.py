@@ -102,7 +102,7 @@ def _tangents_of_inputs(record: Overload, values: list[object], level: Level) ->
     return [tangent_of(one, level) if isinstance(one, Tensor) and one.array.dtype.kind == "f" else None for one in inputs]
 
 
-def _stand_in(value: object, followed: set[int]) -> Any:
+def _stand_in(value: object, followed: set[int]) -> object:
     if type(value) is list:
         return [_stand_in(one, followed) for one in value]
     return make(value.array, id(value) in followed) if isinstance(value, Tensor) else value

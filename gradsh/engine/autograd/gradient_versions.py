@@ -55,7 +55,7 @@ def writes(*counts: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def decorate(formula: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(formula)
-        def counted(*args: object, **kwargs: object) -> Any:
+        def counted(*args: object, **kwargs: object) -> object:
             found = formula(*args, **kwargs)
             for one, count in zip(found if type(found) is tuple else (found,), counts, strict=True):
                 if count:

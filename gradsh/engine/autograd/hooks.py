@@ -250,7 +250,7 @@ def as_tensor(grad: Any, written: int = 0) -> Tensor:
     return fresh
 
 
-def as_array(grad: Any) -> Any:
+def as_array(grad: Any) -> object:
     """Return the array of a gradient; how often it was written is kept beside it."""
     if grad is None:
         return None

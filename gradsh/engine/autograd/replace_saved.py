@@ -34,7 +34,7 @@ def cut_off(tensor: Tensor) -> None:
 def _resave(tensor: Tensor, array: object, change: Callable[[SavedVariable], SavedVariable]) -> None:
     counter = tensor.counter
 
-    def changed(entry: Any) -> Any:
+    def changed(entry: Any) -> object:
         if type(entry) is list:
             return [changed(one) for one in entry]
         mine = isinstance(entry, SavedVariable) and entry.array is array and entry.counter is counter and entry.packed is None

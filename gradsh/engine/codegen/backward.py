@@ -156,7 +156,7 @@ def write_compact_step(record: Overload) -> Callable[..., object]:
         return _step_of(record, COMPACT)
     written: list[Callable[..., Any]] = []
 
-    def careful(*given: object) -> Any:
+    def careful(*given: object) -> object:
         """Run the step that looks at the order of the gradient, too."""
         if not written:
             written.append(_step_of(record, COMPACT))

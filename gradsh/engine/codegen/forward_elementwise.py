@@ -189,7 +189,7 @@ def _values(record: Overload) -> str:
     ) + "}"
 
 
-def _steps(matrix: Tensor) -> Any:
+def _steps(matrix: Tensor) -> object:
     """Return the strides of a matrix, counted in elements."""
     array = matrix.array
     if not array.size:

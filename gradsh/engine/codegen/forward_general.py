@@ -132,7 +132,7 @@ def fast_path_of(operation: Operation) -> Callable[[tuple[object, ...], dict[str
     table: dict[object, tuple[Callable[..., object], ...]] = {}
     written: dict[Any, Callable[..., Any] | None] = {}
 
-    def fast_path(args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    def fast_path(args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         key = (len(args), *kwargs) if kwargs else len(args)
         ways = table.get(key)
         if ways is None:
@@ -176,7 +176,7 @@ def _doubted(record: Overload) -> Callable[..., object]:
     """Return what stands for an overload that has no fast path: it tells by the first argument whether the call may mean it."""
     accept = record.signature.params[0].accept
 
-    def doubted(first: object, *_: object, **__: object) -> Any:
+    def doubted(first: object, *_: object, **__: object) -> object:
         return WRONG_OVERLOAD if accept(first) is MISMATCH else FALLBACK
 
     return doubted

@@ -19,7 +19,7 @@ def specialize_on_use(
     """Return what does as `general` does at first; then it installs what `write` returns (None: nothing can be written) and calls that."""
     calls = 0
 
-    def counting(*args: object) -> Any:
+    def counting(*args: object) -> object:
         nonlocal calls
         calls += 1
         if calls <= SPECIALIZE_AFTER:
@@ -65,7 +65,7 @@ def quicken_operator(operation: Operation, general: Callable[..., object], speci
 def _step_on_use(kind: str) -> Callable[..., object]:
     """Return what stands for one of a record's steps at first: it counts the nodes of all kinds, then writes the step."""
 
-    def counting(node: Any, run: Any, *rest: object) -> Any:
+    def counting(node: Any, run: Any, *rest: object) -> object:
         record = node.record
         gradient = run.buffers.get(node)
         if type(gradient) is list and len(gradient) == 1:

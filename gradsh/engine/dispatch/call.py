@@ -109,7 +109,7 @@ def _check_operand(record: Overload, values: list[Any], place: int) -> None:
         values[place] = [make(np.asarray(one)) if isinstance(one, np.generic) else one for one in value]
 
 
-def _run_plain(record: Overload, values: list[Any]) -> Any:
+def _run_plain(record: Overload, values: list[Any]) -> object:
     given = [values[place] for place in record.tensors or ()]
     if not any(isinstance(value, (np.ndarray, np.generic, list)) for value in given):  # numbers alone: torch.add(1, 2)
         default = current().default_dtype
@@ -152,7 +152,7 @@ def _arrays(record: Overload, values: list[Any]) -> list[Any]:
     return arrays
 
 
-def _compute(record: Overload, arrays: list[Any]) -> Any:
+def _compute(record: Overload, arrays: list[Any]) -> object:
     """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
         check = current().check
@@ -244,7 +244,7 @@ def _needs_graph(record: Overload, values: list[Any], ambient: Ambient) -> bool:
     return False
 
 
-def wrap(record: Overload, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
+def wrap(record: Overload, values: list[Any], outputs: Any, ambient: Ambient) -> object:
     """Make tensors of the kernel's outputs and, where a gradient is wanted, the node behind them."""
     if type(outputs) is np.ndarray and record.returns is None:
         return _wrap_one(record, values, outputs, ambient)
@@ -291,7 +291,7 @@ def _keep_result(result: Tensor, number: int, visible: int) -> SavedVariable:
     return SavedVariable(result.array, result.counter, result.counter.version, edge, None, tangents_to_save(result))
 
 
-def _deliver(record: Overload, results: list[Tensor], many: bool) -> Any:
+def _deliver(record: Overload, results: list[Tensor], many: bool) -> object:
     if not many or (record.returns == 1 and len(results) == 1):
         return results[0]
     if record.fields:
@@ -301,7 +301,7 @@ def _deliver(record: Overload, results: list[Tensor], many: bool) -> Any:
     return tuple(results)
 
 
-def wrap_views(record: Overload, values: list[Any], outputs: Any) -> Any:
+def wrap_views(record: Overload, values: list[Any], outputs: Any) -> object:
     """Make views of the first tensor input, sharing its memory and version counter."""
     base = values[0]
     many = type(outputs) is tuple or type(outputs) is list

@@ -35,7 +35,7 @@ def is_long(kernel: Callable[..., object], arguments: list[object]) -> bool:
     return any(type(one) is np.ndarray and one.size > most for one in arguments)
 
 
-def run_cancellable(kernel: Callable[..., object], arguments: list[object], check: Callable[[int], None]) -> Any:
+def run_cancellable(kernel: Callable[..., object], arguments: list[object], check: Callable[[int], None]) -> object:
     """Return what the kernel returns, or raise what it raises or what `check` raises meanwhile."""
     found: list[Any] = []
     failed: list[BaseException] = []

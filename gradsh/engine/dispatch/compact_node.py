@@ -225,7 +225,7 @@ class CompactNode(OpNode):
         edge: Any = save.output if save.output >= 0 else self.edges[record._plan.edges.index(save.param)]
         return SavedVariable(array, by if type(by) is VersionCounter else counter_of(by), version, edge)
 
-    def unpack(self, index: int, as_tensor: bool) -> Any:
+    def unpack(self, index: int, as_tensor: bool) -> object:
         """Return saved entry `index`, as every node does, without putting the other together."""
         if self.raw is not SAVED:
             return super().unpack(index, as_tensor)
@@ -247,7 +247,7 @@ class CompactNode(OpNode):
                     return
         super()._check_saved()
 
-    def _fit(self, grad: object, target: int, as_tensor: bool) -> Any:
+    def _fit(self, grad: object, target: int, as_tensor: bool) -> object:
         return self._fit_to(self.right if target else self.left, grad, target, as_tensor)
 
     def result_counter(self) -> VersionCounter:
@@ -273,7 +273,7 @@ class CompactNode(OpNode):
             super().free(location)
 
 
-    def hold(self) -> Any:
+    def hold(self) -> object:
         """Return what the node has saved, for `put_back`: its slots as they stand."""
         return _HeldSlots(self.slots()) if self.raw is SAVED else self.entries
 

@@ -51,7 +51,7 @@ def _specialize(operation: Operation) -> Callable[..., object]:
     return fast_path_of(operation)
 
 
-def _write_out(operation: Operation, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+def _write_out(operation: Operation, args: tuple[object, ...], kwargs: dict[str, Any]) -> object:
     from gradsh.engine.dispatch.out import into
 
     return into(operation, args, kwargs)
@@ -63,7 +63,7 @@ def _mismatch(operation: Operation, args: tuple[object, ...], kwargs: dict[str, 
     return mismatch(operation, args, kwargs, method)
 
 
-def _newer_form(name: str, args: tuple[object, ...], kwargs: dict[str, object], method: bool) -> Any:
+def _newer_form(name: str, args: tuple[object, ...], kwargs: dict[str, object], method: bool) -> object:
     from gradsh.engine.dispatch.older_forms import newer_form
 
     return newer_form(name, args, kwargs, method)

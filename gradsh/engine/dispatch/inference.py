@@ -74,7 +74,7 @@ def version_of(tensor: Tensor) -> int:
     return tensor.counter.version
 
 
-def marked(values: list[Any], found: object) -> Any:
+def marked(values: list[Any], found: object) -> object:
     """Return an operation's result, made an inference tensor if the mode is on and it is new: no view, no input as it is."""
     if not inferring():
         return found

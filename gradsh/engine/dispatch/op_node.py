@@ -25,7 +25,7 @@ NUMBER = False
 """The `edge` of a kept Python number: restored as the number itself, so that it stays a weak scalar."""
 _NONE = ((0,), np.dtype(np.float32))
 
-def _unsigned(value: object) -> Any:
+def _unsigned(value: object) -> object:
     """Return a dim or extent as PyTorch's attributes show it: a negative one wraps around, as of 64 bits."""
     if type(value) is int and value < 0:
         return value + (1 << 64)
@@ -60,13 +60,13 @@ class OpNode(Node):
         shown = self.record.plan.shown
         return {shown[name]: value for name, value in self.values.items() if name in shown}
 
-    def restore(self, kept: SavedVariable, index: int, as_tensor: bool) -> Any:
+    def restore(self, kept: SavedVariable, index: int, as_tensor: bool) -> object:
         """Return one kept tensor; a kept Python number comes back as the number."""
         if kept.edge is NUMBER and kept.array is not None:
             return kept.array.item()
         return super().restore(kept, index, as_tensor)
 
-    def _saved_attribute(self, name: str) -> Any:
+    def _saved_attribute(self, name: str) -> object:
         names = self.record.plan.names
         if name in names and type(self.entries) is tuple:
             entry = self.entries[names.index(name)]
@@ -170,10 +170,10 @@ class OpNode(Node):
             return grads[detail]
         return grads if what == "grads" else wanted
 
-    def _fit(self, grad: object, target: int, as_tensor: bool) -> Any:
+    def _fit(self, grad: object, target: int, as_tensor: bool) -> object:
         return self._fit_to(self.edges[target], grad, target, as_tensor)
 
-    def _fit_to(self, edge: Any, grad: object, target: int, as_tensor: bool) -> Any:
+    def _fit_to(self, edge: Any, grad: object, target: int, as_tensor: bool) -> object:
         """Bring a gradient to the shape and dtype of its input, undoing broadcasting and promotion."""
         shape, dtype = edge[0].outputs[edge[1]] if type(edge) is tuple else edge.outputs[0]
         if as_tensor:
@@ -278,7 +278,7 @@ def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) ->
     return node
 
 
-def size_of(value: object, what: str) -> Any:
+def size_of(value: object, what: str) -> object:
     """Return what a formula asks of an input without saving it: its sizes, strides, number of elements, …"""
     if type(value) is list:
         return [size_of(one, what) for one in value]

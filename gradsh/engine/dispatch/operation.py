@@ -70,7 +70,7 @@ class Operation:
                 return found
         return self.run_general(args, kwargs)
 
-    def run_general(self, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Any:
+    def run_general(self, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> object:
         """Run the first overload that fits, without a fast path; the `args` of a method begin with the tensor."""
         if args and not method and _among(args) and _called_by_program(3):
             self._check_no_array(args, kwargs)
@@ -104,7 +104,7 @@ class Operation:
         params = (record.signature.params[place : place + 1] for record in self.records)
         return any(param.type in ("Operand", "number") for several in params for param in several)
 
-    def try_fast_path(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    def try_fast_path(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Take the fast path if there is one for this call; return FALLBACK if not."""
         if self.fast_general is not None:
             return self.fast_general(args, kwargs)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gradsh.engine.graph.node import Node
 
 
-def unchanged(value: object) -> Any:
+def unchanged(value: object) -> object:
     """Pack nothing."""
     return value
 

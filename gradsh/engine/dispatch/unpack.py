@@ -32,7 +32,7 @@ else:
 class _Unpacking(_Base):
     """The methods, which are put on `Node`."""
 
-    def restore(self, kept: SavedVariable, index: int, as_tensor: bool) -> Any:
+    def restore(self, kept: SavedVariable, index: int, as_tensor: bool) -> object:
         """Return one kept tensor after checking that it was not modified since."""
         if kept.packed is not None:  # PyTorch checks no version of what a hook has packed
             return unpack(self, kept, as_tensor)
@@ -81,7 +81,7 @@ class _Unpacking(_Base):
             return RawSaved(self, list(self.saved_names()).index(name.removeprefix("_raw_saved_")))
         raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '{name}'")
 
-    def _saved_attribute(self, name: str) -> Any:
+    def _saved_attribute(self, name: str) -> object:
         names = list(self.saved_names())
         if name in names:
             index = names.index(name)

@@ -20,7 +20,7 @@ class GradientEdge(NamedTuple):
 setattr(GradientEdge, "__script_attributes__", frozenset({*GradientEdge._fields, "_fields", "_asdict", "_replace"}))  # noqa: B010  (no field of a named tuple)
 
 
-def tensor_at(value: object) -> Any:
+def tensor_at(value: object) -> object:
     """Return what stands for an edge: its leaf, or a tensor without memory of its own at that place; anything else as it is."""
     if not isinstance(value, GradientEdge):
         return value

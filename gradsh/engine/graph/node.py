@@ -37,7 +37,7 @@ _DESCRIBED: dict[Any, Any] = {}
 _MOST_DESCRIBED = 4096
 
 
-def intern_descriptor(shape: tuple[int, ...], dtype: Any) -> Any:
+def intern_descriptor(shape: tuple[int, ...], dtype: Any) -> object:
     """Return the `outputs` of a node with one output, the same object for the same shape and dtype (while it lasts)."""
     key = (shape, dtype.num)
     found = _DESCRIBED.get(key)
@@ -114,8 +114,8 @@ class Node:
 
     if TYPE_CHECKING:  # what `unpack.py` adds, and what nodes are asked for by the names of what they save
 
-        def restore(self, kept: Any, index: int, as_tensor: bool) -> Any: ...  # noqa: D102
-        def _saved_attribute(self, name: str) -> Any: ...
+        def restore(self, kept: Any, index: int, as_tensor: bool) -> object: ...  # noqa: D102
+        def _saved_attribute(self, name: str) -> object: ...
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, edges: tuple[Edge | None, ...], outputs: object) -> None:
@@ -173,7 +173,7 @@ class Node:
             self.extra = NodeMeta()
         return self.extra
 
-    def facade(self) -> Any:
+    def facade(self) -> object:
         """Return what programs see of the node: itself, from now on of a class that has its name, as in PyTorch.
 
         Nodes of one class for all operations are cheaper to make, and to read. (Where programs put attributes of their own on
@@ -246,7 +246,7 @@ class Node:
         if entries and type(entries) is not FreedVariables:
             self.entries = FreedVariables(location, tuple(shape_and_dtype(entry) for entry in entries))
 
-    def hold(self) -> Any:
+    def hold(self) -> object:
         """Return what the node has saved, for `put_back`."""
         return self.entries
 
@@ -254,7 +254,7 @@ class Node:
         """Let the node have what it had saved when `hold` was called, freed since or not."""
         self.entries = held
 
-    def unpack(self, index: int, as_tensor: bool) -> Any:
+    def unpack(self, index: int, as_tensor: bool) -> object:
         """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
 
         Raises RuntimeError of kind `freed` or `version`, with PyTorch's sentences.

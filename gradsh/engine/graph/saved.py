@@ -74,7 +74,7 @@ class SavedTensor:
         return self._freed is not None
 
     @property
-    def freed_where(self) -> Any:
+    def freed_where(self) -> Location:
         """The place of the pass that freed it."""
         return None if self._freed is None else self._freed[2]
 
@@ -131,7 +131,7 @@ class SavedTensor:
         return f"<SavedTensor {self.node.name()}.{self.name} {tuple(self.shape)} {self.dtype.name}, {state}>"
 
 
-def slot_shape_and_dtype(array: object) -> Any:
+def slot_shape_and_dtype(array: object) -> object:
     """Return (shape, dtype) of what a slot holds: an array, or a Python number; None of None."""
     if array is None:
         return None
@@ -140,7 +140,7 @@ def slot_shape_and_dtype(array: object) -> Any:
     return (), _INT64 if type(array) is int else _FLOAT64
 
 
-def shape_and_dtype(entry: Entry) -> Any:
+def shape_and_dtype(entry: Entry) -> object:
     """Return (shape, dtype) of an entry, a list of these for a list, None of None."""
     if entry is None:
         return None

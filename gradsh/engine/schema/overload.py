@@ -17,7 +17,7 @@ FALLBACK = object()
 """What a fast path returns when the case is not plain: the general way is taken."""
 
 
-def fall_back(*_: object) -> Any:
+def fall_back(*_: object) -> object:
     """Leave a call, or a node, to the general way."""
     return FALLBACK
 

@@ -90,27 +90,27 @@ def _tensor(value: object) -> Any:
     return value if isinstance(value, (TensorBase, *_RAW)) else MISMATCH
 
 
-def _operand(value: object) -> Any:
+def _operand(value: object) -> object:
     return value if isinstance(value, (TensorBase, float, int, *_RAW)) else MISMATCH
 
 
-def _tensors(value: object) -> Any:
+def _tensors(value: object) -> object:
     if not isinstance(value, (list, tuple)) or not all(isinstance(one, (TensorBase, *_RAW)) for one in value):
         return MISMATCH
     return list(value)
 
 
-def _indices(value: object) -> Any:
+def _indices(value: object) -> object:
     if not isinstance(value, (list, tuple)) or not all(one is None or isinstance(one, (TensorBase, *_RAW)) for one in value):
         return MISMATCH
     return list(value)
 
 
-def _data(value: object) -> Any:
+def _data(value: object) -> object:
     return value if isinstance(value, (TensorBase, *_RAW, list, tuple)) or hasattr(value, "__array__") else MISMATCH
 
 
-def _int(value: object) -> Any:
+def _int(value: object) -> object:
     if type(value) is int:
         return value
     if isinstance(value, bool):
@@ -122,7 +122,7 @@ def _int(value: object) -> Any:
     return MISMATCH
 
 
-def _ints(value: object) -> Any:
+def _ints(value: object) -> object:
     if isinstance(value, (list, tuple)):
         found = tuple(_int(one) for one in value)
         return MISMATCH if MISMATCH in found else found
@@ -130,7 +130,7 @@ def _ints(value: object) -> Any:
     return MISMATCH if one is MISMATCH else (one,)
 
 
-def _sizes(value: object) -> Any:
+def _sizes(value: object) -> object:
     one = _int(value)
     return _ints(value) if one is MISMATCH else one
 
@@ -150,7 +150,7 @@ def _float(value: object) -> float:
     return found if found is MISMATCH else float(found)
 
 
-def _bool(value: object) -> Any:
+def _bool(value: object) -> object:
     return value if isinstance(value, (bool, np.bool_)) else MISMATCH
 
 
@@ -158,14 +158,14 @@ def _str(value: object) -> str:
     return value if isinstance(value, str) else MISMATCH
 
 
-def _dtype(value: object) -> Any:
+def _dtype(value: object) -> object:
     found = as_dtype(value)
     if found is not None:
         return found.numpy
     return value if isinstance(value, np.dtype) else MISMATCH
 
 
-def _any(value: object) -> Any:
+def _any(value: object) -> object:
     return value
 
 

@@ -44,7 +44,7 @@ def _buffer(make: Callable[..., object], channels: int, dtype: NumpyDType) -> Ca
     """Return what gives the buffer for a part of the work: the same one as long as parts are alike."""
     held: list[Any] = [None, None]
 
-    def buffer(samples: int, walks: tuple[WindowWalk, ...]) -> Any:
+    def buffer(samples: int, walks: tuple[WindowWalk, ...]) -> object:
         if held[0] != (samples, walks):
             held[1] = None  # gone before the next is made
             held[:] = (samples, walks), make(channels, samples, walks, dtype)
