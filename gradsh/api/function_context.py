@@ -24,6 +24,18 @@ class _Default:
         return self if ctx is None else getattr(ctx.__node__, self.name)
 
 
+def _until_forward_is_over(slot: str, what: str) -> property:
+    """Return the property of a slot of the node: tensors, None where there are none."""
+
+    def tensors(ctx: "FunctionCtx") -> object:
+        return getattr(ctx.__node__, slot) or None
+
+    def keep(ctx: "FunctionCtx", given: object) -> None:
+        setattr(ctx.__node__, slot, () if given is None else given if isinstance(given, tuple) else (given,))
+
+    return property(tensors, keep, doc=what)
+
+
 class FunctionCtx(Facade, ScriptBase):
     """Methods may be hidden by attributes of the same name, as in PyTorch; properties may not."""
 
@@ -78,32 +90,11 @@ class FunctionCtx(Facade, ScriptBase):
     def _materialize_non_diff_grads(self, value: object) -> None:
         self.__node__.materialize_undifferentiable = bool(value)
 
-    @property
-    def to_save(self) -> object:
-        """What save_for_backward was given, until forward is over."""
-        return self.__node__.to_save or None
-
-    @to_save.setter
-    def to_save(self, tensors: object) -> None:
-        self.__node__.to_save = _tuple(tensors)
-
-    @property
-    def dirty_tensors(self) -> object:
-        """What mark_dirty was given, until forward is over."""
-        return self.__node__.dirty or None
-
-    @dirty_tensors.setter
-    def dirty_tensors(self, tensors: object) -> None:
-        self.__node__.dirty = _tuple(tensors)
-
-    @property
-    def non_differentiable(self) -> object:
-        """What mark_non_differentiable was given, until forward is over."""
-        return self.__node__.undifferentiable or None
-
-    @non_differentiable.setter
-    def non_differentiable(self, tensors: object) -> None:
-        self.__node__.undifferentiable = _tuple(tensors)
+    to_save = _until_forward_is_over("to_save", "What save_for_backward was given, until forward is over.")
+    dirty_tensors = _until_forward_is_over("dirty", "What mark_dirty was given, until forward is over.")
+    non_differentiable = _until_forward_is_over(
+        "undifferentiable", "What mark_non_differentiable was given, until forward is over."
+    )
 
     # --- what backward reads ----------------------------------------------------------------------------------------
 
@@ -186,9 +177,3 @@ class BackwardCFunction(FunctionCtx):
     """What stands for the nodes of custom functions: the base of a class for each function."""
 
     __slots__ = ()
-
-
-def _tuple(tensors: object) -> tuple[object, ...]:
-    if tensors is None:
-        return ()
-    return tensors if isinstance(tensors, tuple) else (tensors,)
