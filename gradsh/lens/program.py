@@ -6,13 +6,11 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import CodeType, ModuleType, TracebackType
-from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH100, PTH120
 _FUTURE = 0x1FF0000  # the flags of `from __future__` statements
-MainError = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 class Program:
@@ -108,6 +106,3 @@ def end_by_interrupt() -> None:
         stream.flush()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
-
-
-Hook = Callable[[BaseException, int | None], Any]

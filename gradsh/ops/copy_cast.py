@@ -10,7 +10,7 @@ from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.device import CPU, Device, check_device, check_gpu, no_accelerator
-from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign, of_numpy
+from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign
 from gradsh.engine.values.overlap import check_apart, check_distinct, is_same_view, reads_what_it_writes, write_in_order
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels.geometry import array_of, dense_like
@@ -315,13 +315,3 @@ def _pin_memory(self: Tensor, device: object) -> Tensor:
 composite("pin_memory(self, device: any? = None)", "Refused: memory is pinned for a GPU.", _pin_memory, ("Tensor",))
 composite("is_pinned(self, device: any? = None)", "False: memory is pinned for a GPU.", lambda self, device: False, ("Tensor",))
 composite("share_memory_(self)", "The tensor itself: one process computes.", lambda self: self, ("Tensor",))
-
-
-def default_device() -> Device:
-    """Return the one device."""
-    return CPU
-
-
-def dtype_word(array: Array) -> str:
-    """Return PyTorch's title of an array's dtype: Float, Long, …"""
-    return of_numpy(array.dtype).title

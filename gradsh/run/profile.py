@@ -32,7 +32,6 @@ COLUMNS = (
     Column("line", "count"), Column("runs", "count"), Column("ms", "number"), Column("share", "percent"),
     Column("saved", "bytes"), Column("source"),
 )
-SORTS = ("line", "time", "bytes")
 _EVENTS = 1_000_000
 """Events of a flame graph that are kept; what comes later is left out."""
 _MOST = 20

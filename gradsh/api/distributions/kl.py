@@ -9,7 +9,7 @@ from gradsh.api.distributions.discrete import Bernoulli, Categorical, Poisson
 from gradsh.api.distributions.distribution import abstract, sum_rightmost
 from gradsh.api.distributions.gamma import Beta, Dirichlet, Gamma
 from gradsh.api.distributions.multivariate import MultivariateNormal, divergence
-from gradsh.api.distributions.tails import Cauchy, Gumbel
+from gradsh.api.distributions.tails import EULER, Cauchy, Gumbel
 from gradsh.api.distributions.transformed import Laplace, LogNormal
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
@@ -89,11 +89,7 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
 def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, there, here = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
     tail = (there + (1 + ratio).lgamma() - here).exp()
-    return -ratio.log() - there + here + ratio * _EULER + tail - (1 + _EULER)
-
-
-_EULER = 0.57721566490153286060
-"""Euler's constant."""
+    return -ratio.log() - there + here + ratio * EULER + tail - (1 + EULER)
 
 
 def _poisson(p: Poisson, q: Poisson) -> Tensor:

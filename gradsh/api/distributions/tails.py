@@ -12,7 +12,8 @@ from gradsh.api.settings import finfo
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 
-_EULER = 0.57721566490153286060
+EULER = 0.57721566490153286060
+"""Euler's constant."""
 
 
 class Cauchy(Distribution):
@@ -74,7 +75,7 @@ class Gumbel(TransformedDistribution):
         """Return this distribution with its parameters expanded to `batch_shape`."""
         return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
 
-    mean = property(lambda self: self.loc + self.scale * _EULER)
+    mean = property(lambda self: self.loc + self.scale * EULER)
     mode = property(lambda self: self.loc)
     stddev = property(lambda self: (math.pi / math.sqrt(6)) * self.scale)
     variance = property(lambda self: self.stddev.pow(2))
@@ -86,6 +87,6 @@ class Gumbel(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         """Return the entropy."""
-        return self.scale.log() + (1 + _EULER)
+        return self.scale.log() + (1 + EULER)
 
     __repr__ = Distribution.__repr__
