@@ -9,7 +9,7 @@ _FILES = {
     "gradsh.api.old_functions": "torch.autograd._functions.tensor",
     "gradsh.api.einops": "einops", "gradsh.api.einops_layers": "einops.layers.torch",
     "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.graph.tensor": "torch",
-    "gradsh.engine.values.size": "torch",
+    "gradsh.engine.values.size": "torch", "gradsh.engine.values.device": "torch",
     "gradsh.engine.values.dtype": "torch", "gradsh.engine.graph.node": "torch.autograd.graph",
     "gradsh.api.nn.attention": "torch.nn.modules.activation", "gradsh.api.nn.cells": "torch.nn.modules.rnn",
     "gradsh.api.optim.swa_utils": "torch.optim.swa_utils",

@@ -73,6 +73,14 @@ class Namespace:
             found = self._table[name] = found.make()
         return found.ask() if type(found) is Live else found
 
+    def part(self, name: str, names: str) -> "Namespace":
+        """Return a namespace of some of the names (separated by blanks), which this one then offers, too, where it lies below."""
+        made = Namespace(name, {one: self._table[one] for one in names.split()})
+        home, _, own = name.rpartition(".")
+        if home == self.name:
+            self._table.setdefault(own, made)
+        return made
+
     def lasts(self, name: str) -> bool:
         """Return whether a name stands for the same value as long as the process lives."""
         return type(self._table.get(name)) is not Live

@@ -9,7 +9,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.parallel import set_threads, threads
-from gradsh.engine.values.device import CPU, CUDA_WAY, DEVICES, Device, check_device, no_accelerator, no_device
+from gradsh.engine.values.device import CPU, CUDA_WAY, Device, check_device, no_accelerator, no_device
 from gradsh.engine.values.dtype import DType, as_dtype, of_numpy, promote_pair, result_type
 from gradsh.engine.values.storage_objects import UntypedStorage
 from gradsh.process.blas_threads import wanted
@@ -138,28 +138,6 @@ class iinfo(_Limits):
         self.max = int(info.max)
         self.min = int(info.min)
         self.dtype = type.name
-
-
-def device(type: object = "cpu", index: int | None = None) -> Device:
-    """Return the device of that name, as a value: what uses another one than the CPU is refused there.
-
-    `set cuda ignore` takes the CPU for every device.
-    """
-    if isinstance(type, Device):
-        return type
-    if not isinstance(type, (str, int)):
-        message = f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
-        raise fail("type", message, TypeError)
-    if isinstance(type, int):
-        if current().flags.get("cuda") == "ignore":
-            return CPU
-        raise no_accelerator()
-    name, _, number = type.partition(":")
-    if name not in DEVICES or (number and not number.isdecimal()):
-        raise no_device(name)
-    if name == "cpu" or current().flags.get("cuda") == "ignore":
-        return CPU
-    return Device(name, int(number) if number else index)
 
 
 class device_index:

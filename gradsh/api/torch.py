@@ -113,7 +113,7 @@ _TORCH: dict[str, object] = {
         _SETTINGS,
         "is_storage typename "
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
-        "result_type=result_type_of can_cast finfo iinfo device set_num_threads get_num_threads "
+        "result_type=result_type_of can_cast finfo iinfo set_num_threads get_num_threads "
         "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore "
         "set_default_device get_default_device set_default_tensor_type are_deterministic_algorithms_enabled=cuda_is_available "
         "set_deterministic_debug_mode=ignore get_num_interop_threads",
@@ -121,7 +121,7 @@ _TORCH: dict[str, object] = {
     **lazily("gradsh.api.stand_ins", "save load compile autocast=Autocast"),
     "amp": _spaces("torch.amp"),
     "Tensor": Tensor,
-    "Size": Size,
+    "Size": Size, "device": Device,
     "dtype": dtypes.DType,
     "pi": math.pi,
     "e": math.e,
@@ -411,6 +411,20 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.backends.cuda.matmul": Switches("torch.backends.cuda.matmul", {"allow_tf32": False}),
     "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available is_built=cuda_is_available")),
 }
+
+for _file, _home, _names in (
+    ("torch.autograd.grad_mode", "torch.autograd", "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled"),
+    ("torch.autograd.anomaly_mode", "torch.autograd", "detect_anomaly set_detect_anomaly"),
+    ("torch.nn.utils.clip_grad", "torch.nn.utils", "clip_grad_norm clip_grad_norm_ clip_grad_value_"),
+    ("torch.nn.utils.convert_parameters", "torch.nn.utils", "parameters_to_vector vector_to_parameters"),
+    ("torch.nn.utils.weight_norm", "torch.nn.utils", "weight_norm remove_weight_norm"),
+    ("torch.nn.utils.spectral_norm", "torch.nn.utils", "spectral_norm remove_spectral_norm"),
+    ("torch.amp.autocast_mode", "torch.amp", "autocast"), ("torch.amp.grad_scaler", "torch.amp", "GradScaler"),
+    ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast"), ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),
+    ("torch.nn.parallel.data_parallel", "torch.nn", "DataParallel"),
+):
+    NAMESPACES[_file] = NAMESPACES[_home].part(_file, _names)
+"""Files that PyTorch keeps some of a namespace's names in."""
 
 BARE = ("torch.nn.functional", "torch", "torch.nn", "torch.optim")
 """Where a bare name is looked up, after the program's names and Python's builtins."""

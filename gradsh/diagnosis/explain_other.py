@@ -17,7 +17,7 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
-from gradsh.runtime.missing_modules import ON_PYTORCH, held_elsewhere, way_without
+from gradsh.runtime.missing_modules import ON_PYTORCH, holder, way_without
 from gradsh.runtime.modules import MODULES
 from gradsh.text.span import Span
 
@@ -141,7 +141,7 @@ def _attribute(case: "Case") -> None:
 def _known_elsewhere(case: "Case", owner: object, name: str) -> bool:
     """Say the way to do without what PyTorch, or Python's own module, has: then no other name was meant. Tell whether it has it."""
     space = case.machine.guard.space(owner)
-    who = held_elsewhere(space, name) if space else ""
+    who = holder(space, name) if space else ""
     if not who:
         return False
     case.notes.append(f"{who} has `{space}.{name}`; gradsh does not")

@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.device import CPU, Device, check_device, check_gpu, no_accelerator
+from gradsh.engine.values.device import Device, check_device, check_gpu, no_accelerator
 from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign
 from gradsh.engine.values.overlap import check_apart, check_distinct, is_same_view, reads_what_it_writes, write_in_order
 from gradsh.engine.values.shape import broadcast_shapes

@@ -22,7 +22,7 @@ from gradsh.run.read import Script, read_script
 from gradsh.run.script import module_reader, unreadable
 from gradsh.runtime.builtins import REFUSED, Refused
 from gradsh.runtime.machine import Machine
-from gradsh.runtime.missing_modules import ON_PYTORCH, Absent, held_elsewhere, way_without
+from gradsh.runtime.missing_modules import ON_PYTORCH, Absent, holder, way_without
 from gradsh.session.session import Session
 from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem, ProblemError
@@ -145,7 +145,7 @@ class NameChecker:
             current().stands_in(f".{node.attr}()", _METHODS[node.attr])
         self._stands_in(self._value(node))
         if isinstance(owner, self.machine.guard.namespaces) and not self._offers(owner, node.attr):
-            if held_elsewhere(owner.name, node.attr):
+            if holder(owner.name, node.attr):
                 way = way_without(f"{owner.name}.{node.attr}") or ON_PYTORCH
             else:
                 meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.attr))

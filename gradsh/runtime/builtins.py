@@ -9,12 +9,14 @@ from typing import Any, NoReturn, TypeVar
 from gradsh.compiler.expressions import identifier
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.bounded_operators import modular_power, power
+from gradsh.runtime.hints import Hint
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.modules import OR_TRACE
 from gradsh.runtime.pytorch_names import tell_absent
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
 from gradsh.runtime.session_files import open as open_file
 from gradsh.runtime.type_proxies import Kind
+from gradsh.runtime.unions import Alternative, Either
 from gradsh.text.fault import fail
 
 _SAME = (
@@ -204,6 +206,8 @@ def _types(machine: RuntimeHost) -> dict[str, object]:
             return type
         if isinstance(kind, RangeBuiltin):
             return (range, LongRange)
+        if isinstance(kind, Either | Hint) and kind.kinds != (kind,):
+            return tuple(type(None) if one is None else plain(one) for one in kind.kinds)
         if isinstance(kind, tuple):
             return tuple(plain(one) for one in kind)
         return kind._kind if isinstance(kind, Kind) else kind
@@ -214,10 +218,13 @@ def _types(machine: RuntimeHost) -> dict[str, object]:
     def issubclass_(value: object, kind: object, /) -> bool:
         return issubclass(range if isinstance(value, RangeBuiltin) else plain(value), plain(kind))
 
-    return {"type": type_builtin, "isinstance": named(isinstance_, "isinstance"), "issubclass": named(issubclass_, "issubclass")}
+    return {
+        "type": type_builtin, "bytes": kinds.seen(bytes), "isinstance": named(isinstance_, "isinstance"),
+        "issubclass": named(issubclass_, "issubclass"),
+    }
 
 
-class TypeBuiltin:
+class TypeBuiltin(Alternative):
     """`type`: gives the type of one value; it makes no classes."""
 
     __slots__ = ("_of",)

@@ -27,6 +27,12 @@ class Hint:
     def __ror__(self, other: object) -> "Hint":
         return Hint("Union", (other, self))
 
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types of a union, else the one itself."""
+        optional = (None,) if self._name == "Optional" else ()
+        return (*self._args, *optional) if self._args and self._name in {"Union", "Optional"} else (self,)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hint) and (self._name, self._args) == (other._name, other._args)
 

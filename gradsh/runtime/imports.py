@@ -10,7 +10,7 @@ from gradsh.engine.ambient import current
 from gradsh.runtime.files import FileModule, Files
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import Library, listed
-from gradsh.runtime.missing_modules import Absent, held_elsewhere
+from gradsh.runtime.missing_modules import Absent, is_held_elsewhere
 from gradsh.runtime.modules import MODULES, REFUSED_MODULE, STANDS_IN
 from gradsh.text.fault import fail
 
@@ -40,7 +40,7 @@ class Imports:
             try:
                 found = found.get(part)
             except AttributeError:
-                if held_elsewhere(*path.rpartition(".")[::2]):
+                if is_held_elsewhere(*path.rpartition(".")[::2]):
                     return Absent(path)
                 if isinstance(self._top(top), Library) or top == "torch":
                     raise self._no_module(path, top) from None
@@ -109,7 +109,7 @@ class Imports:
         try:
             return namespace.get(name)
         except AttributeError:
-            if held_elsewhere(path, name):
+            if is_held_elsewhere(path, name):
                 return Absent(f"{path}.{name}", member=True)
             text = f"cannot import name '{name}' from '{path}'"
             raise fail("name", text, ImportError, name=name, owner=namespace) from None

@@ -4,7 +4,7 @@ import sys
 from typing import NoReturn
 
 from gradsh.compiler.special import SPECIAL_METHODS
-from gradsh.runtime.modules import OR_TRACE, REFUSED_MODULE, module_of, only_python_has
+from gradsh.runtime.modules import OR_TRACE, REFUSED_MODULE, is_python_module, module_of, only_python_has
 from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.fault import fail
 
@@ -77,9 +77,14 @@ def way_without(path: str) -> str:
     return ""
 
 
-def held_elsewhere(space: str, name: str) -> str:
+def is_held_elsewhere(space: str, name: str) -> bool:
+    """Tell whether PyTorch or Python has a name of a namespace that gradsh has not, so that importing it binds an `Absent`."""
+    return only_pytorch_has(space, name) or only_python_has(space, name) or bool(way_without(f"{space}.{name}"))
+
+
+def holder(space: str, name: str) -> str:
     """Return who has a name of a namespace that gradsh has not, such as "PyTorch", or "" where nobody has."""
-    if not (only_pytorch_has(space, name) or only_python_has(space, name) or way_without(f"{space}.{name}")):
+    if not (is_held_elsewhere(space, name) or is_python_module(space, name)):
         return ""
     return {"torch": "PyTorch", "numpy": "numpy"}.get(space.partition(".")[0], "Python")
 

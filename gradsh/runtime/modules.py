@@ -117,9 +117,9 @@ MODULES: dict[str, Module] = {
     "weakref": _real("weakref"),
     "tqdm": _stands_in("it returns its argument and shows no progress", "tqdm", "tqdm.notebook", "tqdm.autonotebook"),
     "matplotlib": _stands_in(
-        _RECORD, "plots", "matplotlib.pyplot", "matplotlib.pylab", "matplotlib.animation", "matplotlib.ticker"
+        _RECORD, "plots", "matplotlib.pyplot", "matplotlib.animation", "matplotlib.ticker"
     ),
-    "pylab": _stands_in(_RECORD, "plots"),
+    "pylab": _stands_in(f"plots: {_RECORD}; numpy's functions are real", "pylab"),
     "seaborn": _stands_in(_RECORD, "everything"),
     "wandb": _stands_in(_RECORD, "everything"),
     "tensorboardX": _stands_in(_RECORD, "everything"),
@@ -163,9 +163,15 @@ def module_of(path: str) -> Module | None:
 
 
 def only_python_has(path: str, name: str) -> bool:
-    """Tell whether Python's own module has a function, class or module that the one of the table does not offer."""
+    """Tell whether Python's own module has a function or class that the one of the table does not offer."""
+    return callable(_in_python(path, name))
+
+
+def is_python_module(path: str, name: str) -> bool:
+    """Tell whether Python's own module has a module of that name, such as `numpy.ma`."""
+    return isinstance(_in_python(path, name), ModuleType)
+
+
+def _in_python(path: str, name: str) -> object:
     entry = module_of(path)
-    if entry is None or entry.how != REAL or name[:1] == "_":
-        return False
-    found = getattr(sys.modules.get(path), name, None)
-    return callable(found) or isinstance(found, ModuleType)
+    return getattr(sys.modules.get(path), name, None) if entry is not None and entry.how == REAL and name[:1] != "_" else None

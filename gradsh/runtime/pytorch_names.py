@@ -46,7 +46,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "conv_tbc grouped_mm multi_head_attention_forward "
             "scaled_mm upsample_bilinear upsample_nearest"
         ),
-        "torch.nn.utils": "clip_grad convert_parameters fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval stateless",
+        "torch.nn.utils": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval stateless",
         "torch.linalg": (
             "eig eigvals ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex lu_solve"
         ),

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gradsh.runtime.unions import Alternative
+
 LONG = 10_000_000
 """Steps from which a range is a checked one: Python's own loops take some tenths of a second for as many."""
 
@@ -68,7 +70,7 @@ class LongRange:
 Sequence.register(LongRange)
 
 
-class RangeBuiltin:
+class RangeBuiltin(Alternative):
     """`range` itself: makes ranges, and stands for their type in isinstance."""
 
     __slots__ = ("_check",)

@@ -50,9 +50,9 @@ class Offer:
         if name in STANDING:
             return self.imports.find(STANDING[name])
         for namespace in self.namespaces:
-            if name in namespace:
+            if name in namespace and not (namespace.name == "torch.optim" and isinstance(namespace.get(name), Namespace)):
                 return namespace.get(name)
-        raise KeyError(name)
+        raise KeyError(name)  # `optimizer` is a name that programs give, not the module torch.optim.optimizer
 
     def bare_names(self) -> list[str]:
         """Return every name that works without a prefix, for completion and for suggesting the nearest."""

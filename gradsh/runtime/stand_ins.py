@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradsh.api.stand_ins import NOTHING, Nothing
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.runtime.library import Library
+from gradsh.runtime.numpy_names import load_numpy
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -73,18 +74,33 @@ def _bars(machine: "Machine", kind: type[Progress]) -> dict[str, Any]:
     return {"tqdm": bar, "trange": trange}
 
 
-def load_plots(_: "Machine") -> Mapping[str, object]:
+def load_plots(machine: "Machine") -> Mapping[str, Any]:
     """Return what `matplotlib.pyplot` offers: figures and axes that keep nothing."""
+    return _plots({"pylab": Library("matplotlib.pylab", lambda: load_pylab(machine))})
+
+
+def load_pylab(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `pylab` offers: plots, and numpy's functions and random numbers beside them."""
+    arrays = load_numpy(machine)
+    kept = {name: machine.builtins[name] for name in ("abs", "all", "any", "bool", "max", "min", "pow", "round", "sum")}
+    return _plots({**arrays, **arrays["linalg"].members(), **arrays["random"].members(), **kept, "np": Library("numpy", lambda: arrays)})
+
+
+def _plots(others: Mapping[str, Any]) -> Mapping[str, Any]:
     rows = {name: PLOT.ask(name) for name in _ROWS}
-    return Everything(dict.fromkeys(_PYPLOT.split(), PLOT) | rows | {"subplots": subplots}, PLOT)
+    return Everything({**others, **dict.fromkeys(_PYPLOT.split(), PLOT), **rows, "subplots": subplots}, PLOT)
 
 
 _PYPLOT = (
-    "annotate axes axhline axis axvline bar barh boxplot cla clf close cm colorbar contour contourf draw errorbar figtext "
-    "figure fill_between gca gcf grid hist hist2d imread imsave imshow ioff ion legend loglog margins matshow pause pcolormesh "
-    "pie plot quiver rc rcParams savefig scatter semilogx semilogy show stem step subplot subplots_adjust suptitle text "
-    "tick_params ticklabel_format tight_layout title twinx twiny violinplot vlines hlines xlabel xlim xscale xticks ylabel ylim "
-    "yscale yticks"
+    "annotate arrow axes axhline axhspan axis axline axvline axvspan bar barbs barh box boxplot cla clabel clf clim close "
+    "cm colorbar contour contourf delaxes draw errorbar eventplot figimage figlegend fignum_exists figtext figure fill "
+    "fill_between fill_betweenx gca gcf gci get_cmap get_current_fig_manager get_fignums getp ginput gray grid hexbin hist "
+    "hist2d hlines hot imread imsave imshow ioff ion isinteractive jet legend locator_params loglog margins matshow "
+    "minorticks_off minorticks_on pause pcolor pcolormesh pie plot polar psd quiver rc rcParams rc_context rcdefaults "
+    "savefig sca scatter sci semilogx semilogy set_cmap setp show specgram spy stackplot stairs stem step streamplot style "
+    "subplot subplot2grid subplot_mosaic subplots_adjust suptitle switch_backend table text tick_params ticklabel_format "
+    "tight_layout title tricontour tricontourf tripcolor triplot twinx twiny violinplot viridis vlines xlabel xlim xscale "
+    "xticks ylabel ylim yscale yticks"
 )
 """The names that `from matplotlib.pyplot import *` binds; any other is answered when it is asked for."""
 

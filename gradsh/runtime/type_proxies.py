@@ -6,6 +6,7 @@ from typing import Any
 from gradsh.compiler import runtime_names
 from gradsh.engine.graph.node import Facade, Node, behind
 from gradsh.runtime.allowlist import ATTRIBUTES
+from gradsh.runtime.unions import Alternative
 
 _CALLABLE = frozenset({
     kind for kind in ATTRIBUTES if kind.__module__ in {"builtins", "collections"} and kind.__name__ in {
@@ -15,7 +16,7 @@ _CALLABLE = frozenset({
 })
 
 
-class Kind:
+class Kind(Alternative):
     """A type that a script may compare, print and test with isinstance, and nothing else (function, generator, …)."""
 
     __slots__ = ("_kind",)

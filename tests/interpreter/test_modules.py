@@ -383,10 +383,50 @@ def test_the_default_device_is_the_cpu_and_no_other() -> None:
     assert [failure.problem.message.split()[0] for failure in failures] == ["Torch", "Cannot", "Cannot"]
 
 
+def test_arrays_are_resized_in_place() -> None:
+    printed, _, failures, _ = run(
+        "import numpy as np\nx = np.arange(4.0)\nx.resize((4, 1))\nprint(x.shape)\nx.resize(2, 2)\nprint(x.shape)\nx.resize(8)"
+    )
+    assert printed == "(4, 1)\n(2, 2)\n"
+    assert [failure.line for failure in failures] == [7]
+    assert "numpy.resize" in failures[0].problem.help[0]
+
+
+def test_pylab_gives_arrays_and_plots() -> None:
+    text = "from matplotlib.pylab import *\nstyle.use('ggplot')\nprint(linspace(0, pi, 2)[0], max([1, 2]))\nplot([1])"
+    printed, _, failures, _ = run(text)
+    assert (printed, failures) == ("0.0 2\n", [])
+
+
 def test_a_device_stands_in_with() -> None:
     printed, _, failures, _ = run("import torch\nwith torch.device('cpu') as d:\n    print(d, torch.ones(1))\nwith torch.device('meta'): 1")
     assert printed == "cpu tensor([1.])\n"
     assert "the device meta" in failures[0].problem.message
+
+
+def test_unions_of_types_stand_in_isinstance() -> None:
+    printed, _, failures, _ = run(
+        "import torch, numpy as np\nfrom typing import Optional\nA, D = torch.Tensor | np.ndarray | None, torch.device | str\n"
+        "print(isinstance(np.ones(1), A), isinstance(None, A), isinstance(1, A))\n"
+        "print(isinstance('cpu', D), isinstance(torch.device('cpu'), D))\n"
+        "print(isinstance(None, Optional[int]), isinstance(range(2), range | int), isinstance(b'a', bytes | str), torch.device)\n"
+        "isinstance(1, (str, None))"
+    )
+    assert printed == "True True False\nTrue True\nTrue True True <class 'torch.device'>\n"
+    assert [failure.line for failure in failures] == [7]
+
+
+def test_names_come_from_the_files_that_pytorch_keeps_them_in() -> None:
+    printed, _, failures, _ = run(
+        "import torch\nfrom torch.autograd.grad_mode import no_grad\nfrom torch.nn.utils.weight_norm import weight_norm\n"
+        "print(no_grad is torch.no_grad, weight_norm is torch.nn.utils.weight_norm, torch.nn.utils.clip_grad.clip_grad_norm_)"
+    )
+    assert (printed[:9], failures) == ("True True", [])
+
+
+def test_a_module_of_optim_is_no_bare_name() -> None:
+    _, _, failures, _ = run("print(Adam, lr_scheduler)\noptimizer.step()")
+    assert [failure.problem.kind for failure in failures] == ["name", "name"]
 
 
 def test_the_switches_of_cudnn_hold_within_a_block() -> None:

@@ -55,9 +55,25 @@ class Device:
     __slots__ = ("index", "type")
     __script_attributes__ = frozenset({"type", "index"})
 
-    def __init__(self, type: str = "cpu", index: int | None = None) -> None:
-        self.type = type
-        self.index = index
+    index: int | None
+    type: str
+
+    def __new__(cls, type: object = "cpu", index: int | None = None) -> "Device":
+        """Return the device of that name; `set cuda ignore` takes the CPU for every device."""
+        if isinstance(type, Device):
+            return type
+        if not isinstance(type, str | int):
+            message = f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
+            raise fail("type", message, TypeError)
+        anywhere = current().flags.get("cuda") == "ignore"
+        if isinstance(type, int) and not anywhere:
+            raise no_accelerator()
+        name, _, number = ("cpu" if isinstance(type, int) else type).partition(":")
+        if name not in DEVICES or (number and not number.isdecimal()):
+            raise no_device(name)
+        if name == "cpu" or anywhere:
+            return CPU
+        return made(name, int(number) if number else index)
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
@@ -79,4 +95,11 @@ class Device:
         """Leave the device as it is: tensors were on the CPU."""
 
 
-CPU = Device()
+def made(type: str, index: int | None = None) -> Device:
+    """Return a new device."""
+    device = object.__new__(Device)
+    device.type, device.index = type, index
+    return device
+
+
+CPU = made("cpu")
