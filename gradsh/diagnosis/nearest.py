@@ -64,6 +64,8 @@ def for_attribute(machine: "Machine", owner: object, name: str) -> list[str]:
     """Return what an unknown attribute may have meant, on the owner itself or in another namespace."""
     if isinstance(owner, machine.guard.namespaces):
         besides = owner.name
+        if besides == "numpy" and name in {"bool", "complex", "float", "int", "object", "str"}:
+            return [name]  # numpy's names for Python's types are gone
         found = elsewhere(name, besides)[:2] or [f"{besides}.{one}" for one in near(name, owner.names(), 3)]
         return found or similar_elsewhere(name)[:2]
     return near(name, machine.guard.names(owner))

@@ -99,7 +99,10 @@ class NameChecker:
         }
         imported: dict[str, list[object]] = {}
         tried = set(map(id, tried_imports(self.nodes)))
+        for_types = {id(one) for node in self.nodes if isinstance(node, tree.If) and _is_for_types(node.test) for one in node.body}
         for node in self.nodes:
+            if id(node) in for_types:
+                continue
             for name, value in self._imported(node):
                 imported.setdefault(name, []).append(None if id(node) in tried and isinstance(value, Absent) else value)
         others |= {name for name, count in self._bindings().items() if count > len(imported.get(name, ()))}
@@ -231,6 +234,11 @@ class NameChecker:
 def _fields(error: Exception) -> dict[str, Any]:
     fault = fault_of(error)
     return {} if fault is None else fault.fields
+
+
+def _is_for_types(test: Node) -> bool:
+    """Whether an `if` asks for TYPE_CHECKING, so that its imports never run."""
+    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
 
 
 def _walk(node: Node) -> Iterator[Node]:

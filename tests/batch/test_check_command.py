@@ -25,6 +25,8 @@ WRONG = [
     ("import torch.nn as nn\nnn.linear(1, 2)", "module 'torch.nn' has no attribute 'linear'", "`torch.nn.functional.linear`"),
     ("from torch.optim import SDG", "cannot import name 'SDG' from 'torch.optim'", "`torch.optim.SGD`"),
     ("import torch\nimport torch\ntorch.jit(1)", "module 'torch' has no attribute 'jit'", "remove it"),
+    ("import torch\nfrom torch import nn\nimport torch.nn as nn\nimport torch\nnn.Foo", "module 'torch.nn' has no attribute 'Foo'", ""),
+    ("import numpy as np\nnp.int", "module 'numpy' has no attribute 'int'", "did you mean `int`?"),
     ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),
     ("import sklearn.metrics as m\nm.f1([1])", "gradsh has no module 'sklearn.metrics'", "make the data"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
@@ -52,6 +54,8 @@ RIGHT = [
     "print(live_bytes(), ones(2), Linear(1, 1), __name__)",
     "for i in range(2):\n    y = [j for j in range(i)]\n    with torch.no_grad() as m:\n        m\nprint(i, y)",
     "from torch import *\nwhatever_it_binds",
+    ("from typing import TYPE_CHECKING\nimport typing\nif TYPE_CHECKING:\n    from torch.optim.optimizer import _params_t\n"
+    "if typing.TYPE_CHECKING:\n    from torch.nn import Foo\ndef f(p: '_params_t') -> 'Foo':\n    pass"),
 ]
 
 
