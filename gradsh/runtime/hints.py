@@ -1,7 +1,6 @@
 """`typing` for scripts: names for annotations. Python's own keep what they are subscripted with in caches that scripts would share."""
 
 import collections
-import inspect
 import typing
 from typing import Any
 
@@ -116,7 +115,9 @@ class _Rows(type):
     def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, object]) -> Any:
         if not bases:
             return super().__new__(cls, name, bases, members)
-        fields = list(inspect.get_annotations(type(name, (), dict(members))))
+        from inspect import get_annotations  # no small script needs it
+
+        fields = list(get_annotations(type(name, (), dict(members))))
         defaults = [members.pop(field) for field in fields if field in members]
         return type(name, (named_tuple(name, fields, defaults=defaults),), {**members, "__slots__": ()})
 

@@ -59,7 +59,7 @@ _GRIDS = ("c_", "mgrid", "ogrid", "r_", "s_")
 _OF_SEQUENCES = ("choice", "permutation")
 
 
-def load_numpy(machine: "Machine") -> Mapping[str, object]:
+def load_numpy(machine: "Machine") -> Mapping[str, Any]:
     """Return what `numpy` offers."""
     import numpy as np
 
