@@ -50,15 +50,15 @@ class Offer:
         if name in STANDING:
             return self.imports.find(STANDING[name])
         for namespace in self.namespaces:
-            if name in namespace and not (namespace.name == "torch.optim" and isinstance(namespace.get(name), Namespace)):
+            if name in namespace and not _is_file(namespace, name):
                 return namespace.get(name)
-        raise KeyError(name)  # `optimizer` is a name that programs give, not the module torch.optim.optimizer
+        raise KeyError(name)
 
     def bare_names(self) -> list[str]:
         """Return every name that works without a prefix, for completion and for suggesting the nearest."""
         found = {name for name in self.machine.builtins if name[0] not in "._"} | set(STANDING)
         for namespace in self.namespaces:
-            found.update(name for name in namespace.names() if name[0] != "_")
+            found.update(name for name in namespace.names() if name[0] != "_" and not _is_file(namespace, name))
         return sorted(found)
 
     def base(self, base: object, names: tuple[str, ...]) -> Any:
@@ -97,3 +97,8 @@ class Offer:
             if public(name) and self.machine.guard.reserved(base, name):
                 text = f"a class derived from `{base.__name__}` cannot define `{name}`: gradsh's own class uses the name"
                 raise fail("name", text, TypeError, name=name)
+
+
+def _is_file(namespace: Namespace, name: str) -> bool:
+    """Tell whether a name is that of a file: `optimizer` is a name that programs give, not the module torch.optim.optimizer."""
+    return namespace.name == "torch.optim" and f"torch.optim.{name}" in NAMESPACES

@@ -425,7 +425,8 @@ def test_names_come_from_the_files_that_pytorch_keeps_them_in() -> None:
 
 
 def test_a_module_of_optim_is_no_bare_name() -> None:
-    _, _, failures, _ = run("print(Adam, lr_scheduler)\noptimizer.step()")
+    printed, _, failures, _ = run("print(Adam.__name__, ones(1).size)\noptimizer.step()\nlr_scheduler")
+    assert printed == "Adam <bound method Tensor.size of tensor([1.])>\n"
     assert [failure.problem.kind for failure in failures] == ["name", "name"]
 
 

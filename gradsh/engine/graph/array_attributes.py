@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -264,6 +265,9 @@ class Elements(Lent):
         return format_scalar(self.array, spec, whole=self.__str__, class_name=type(self).__name__)
 
 
+for _name, _method in vars(Elements).items():
+    if isinstance(_method, FunctionType):
+        _method.__qualname__ = f"Tensor.{_name}"  # as Python's errors and `print(x.size)` say it
 _TYPED = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
     "matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
