@@ -66,6 +66,9 @@ class Nothing(ScriptBase):
     def __bool__(self) -> bool:
         return False
 
+    def __add__(self, other: object) -> "Nothing":
+        return self if isinstance(other, Nothing) else NotImplemented  # transforms of a plot are added; with a number it is an error
+
     def __repr__(self) -> str:
         return "<a stand-in that keeps nothing>"
 

@@ -96,7 +96,7 @@ _PYPLOT = (
     "cm colorbar contour contourf delaxes draw errorbar eventplot figimage figlegend fignum_exists figtext figure fill "
     "fill_between fill_betweenx gca gcf gci get_cmap get_current_fig_manager get_fignums getp ginput gray grid hexbin hist "
     "hist2d hlines hot imread imsave imshow ioff ion isinteractive jet legend locator_params loglog margins matshow "
-    "minorticks_off minorticks_on pause pcolor pcolormesh pie plot polar psd quiver rc rcParams rc_context rcdefaults "
+    "matplotlib minorticks_off minorticks_on pause pcolor pcolormesh pie plot polar psd quiver rc rcParams rc_context rcdefaults "
     "savefig sca scatter sci semilogx semilogy set_cmap setp show specgram spy stackplot stairs stem step streamplot style "
     "subplot subplot2grid subplot_mosaic subplots_adjust suptitle switch_backend table text tick_params ticklabel_format "
     "tight_layout title tricontour tricontourf tripcolor triplot twinx twiny violinplot viridis vlines xlabel xlim xscale "

@@ -393,7 +393,8 @@ def test_arrays_are_resized_in_place() -> None:
 
 
 def test_pylab_gives_arrays_and_plots() -> None:
-    text = "from matplotlib.pylab import *\nstyle.use('ggplot')\nprint(linspace(0, pi, 2)[0], max([1, 2]))\nplot([1])"
+    text = "from matplotlib.pylab import *\nstyle.use('ggplot')\nprint(linspace(0, pi, 2)[0], max([1, 2]))\n"
+    text += "plot([1])\nmatplotlib.a() + gca().b"
     printed, _, failures, _ = run(text)
     assert (printed, failures) == ("0.0 2\n", [])
 
