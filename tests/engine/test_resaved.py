@@ -100,3 +100,17 @@ def test_who_saved_nothing_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) ->
     p.data = p.data - 0.1
     assert len(searches) == 1
     assert list(_nodes_with(object())) == []
+
+
+def test_a_saved_operand_is_told_as_the_tensor_is_now() -> None:
+    x, c = leaf(), torch.ones(2)
+    y = x * c
+    c.requires_grad_()
+    assert y.grad_fn._saved_other is c
+    h = x * 3
+    y = h.abs()
+    h[0] = 1.0
+    h.exp_()
+    del h  # the graph of the writes goes with it, in PyTorch the node has the tensor still
+    with pytest.raises(RuntimeError, match="output 0 of Exp, is at version 2"):
+        y.sum().backward()

@@ -114,12 +114,10 @@ def _living(kept: SavedVariable, found: Tensor) -> Tensor:
     The node holds the array alone, so the tensor is looked for among whoever refers to that: a person asks, not a pass.
     """
     gc.unfreeze()  # what is frozen would not be looked through
-    same = (
-        one for one in gc.get_referrers(kept.array)
-        if isinstance(one, Tensor) and one is not found and one.array is kept.array
-        and (one.edge, one.needs_grad) == (found.edge, found.needs_grad)
-    )
-    return next(same, found)
+    living = [one for one in gc.get_referrers(kept.array) if isinstance(one, Tensor) and one is not found and one.array is kept.array]
+    same = [one for one in living if (one.edge, one.needs_grad) == (found.edge, found.needs_grad)]
+    since = [one for one in living if kept.edge is None and one.edge is None and one.own_counter is kept.counter]
+    return (same or since or [found])[0]  # a leaf may have been made to require grad since
 
 
 for _name in ("restore", "modified", "ask", "_saved_attribute"):

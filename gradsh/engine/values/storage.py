@@ -14,11 +14,25 @@ from gradsh.engine.values.dtype import Array
 _KEPT_WRITES = 256
 
 
+class Gone:
+    """What is told of a node after it is gone: its name and the shapes and dtypes of its outputs."""
+
+    __slots__ = ("_name", "outputs")
+
+    def __init__(self, node: Any) -> None:
+        self._name = node.name()
+        self.outputs = node.outputs
+
+    def name(self) -> str:
+        """Return PyTorch's name of the node."""
+        return self._name  # type: ignore[no-any-return]
+
+
 class VersionCounter:
     """How often a memory was written in place, and where each of the latest writes stood in the program."""
 
     __slots__ = ("maker", "moves", "version", "writes")
-    moves: list[tuple[object, int, object]]
+    moves: list[tuple[Any, int, Any, Gone | None]]
 
     def __init__(self) -> None:
         self.version = 0
@@ -44,36 +58,40 @@ class VersionCounter:
         if len(self.writes) > 2 * _KEPT_WRITES:
             del self.writes[:_KEPT_WRITES]
 
-    def moved(self, old: object, output: int, new: object) -> None:
+    def moved(self, old: Any, output: int, new: Any) -> None:
         """Note that the tensor that was output `output` of node `old` is output 0 of node `new` after a write.
 
-        Of a tensor that no node had made, `old` is the array.
+        Of a tensor that no node had made, `old` is the array. With `output` -1 a tensor got the array `new` for `old`.
         """
         moves = getattr(self, "moves", None)  # the slot is left empty until it is needed
         if moves is None:
             moves = self.moves = []
-        moves.append((weakref.ref(old), output, weakref.ref(new)))
+        moves.append((weakref.ref(old), output, weakref.ref(new), Gone(new) if output >= 0 else None))
         if len(moves) > 2 * _KEPT_WRITES:
             del moves[:_KEPT_WRITES]
 
     def history(self, node: object, output: int) -> tuple[Any, int]:
         """Return the present history of the tensor that was this output when it was saved, as far as it is known."""
-        for old, place, new in getattr(self, "moves", ()):
-            if old() is node and place == output and new() is not None:
-                node, output = new(), 0
-        return node, output
+        return self._followed(weakref.ref(node), output, None)
+
+    def _followed(self, at: Any, output: int, gone: Gone | None) -> tuple[Any, int]:
+        """Return the last node of the moves that go on from one. A weak reference stands for its node when that is gone, too."""
+        for old, place, new, left in getattr(self, "moves", ()):
+            if old is at and place == output:
+                at, output, gone = new, 0, left
+        return at() or gone, output
 
     def history_of(self, array: Array) -> tuple[Any, bool]:
         """Return the node that stands behind an array that had none when it was saved, and whether it does so by the array's base."""
-        for old, place, new in getattr(self, "moves", ()):
+        for old, place, new, left in getattr(self, "moves", ()):
             found = old() if place >= 0 else None  # else its tensor was given another geometry
             if isinstance(found, np.ndarray) and isinstance(array, np.ndarray) and memory_key(found) == memory_key(array):
-                return self.history(new(), 0)[0], found is not array
+                return self._followed(new, 0, left)[0], found is not array
         return None, False
 
     def present(self, array: object) -> Any:
         """Return what stands in an array's place since its tensor was given another geometry in place (`t_`)."""
-        for old, place, new in getattr(self, "moves", ()):
+        for old, place, new, _ in getattr(self, "moves", ()):
             if place < 0 and old() is array and new() is not None:
                 array = new()
         return array
