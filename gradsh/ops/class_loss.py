@@ -9,6 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
+from gradsh.engine.values.shape import at_dim
 from gradsh.ops.arguments import no_gradient
 from gradsh.ops.fused import cross_entropy_at_once
 from gradsh.ops.kernels.geometry import array_of
@@ -265,7 +266,7 @@ def _along(weight: Any, class_dim: int, ndim: int) -> ArrayOrTensor:
 def _probabilities(input: Tensor, target: object, weight: object, reduction: int, label_smoothing: float) -> Any:
     """Compute the cross entropy against a distribution over the classes."""
     class_dim = 0 if len(input.shape) == 1 else 1
-    classes = input.shape[class_dim]
+    classes = at_dim(tuple(input.shape), class_dim)
     _check_weight(weight, classes)
     log_probabilities = find("log_softmax")(input, class_dim)
     if label_smoothing > 0.0:

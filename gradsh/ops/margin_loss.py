@@ -7,6 +7,7 @@ from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.declare import composite, sample
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.shape import at_dim
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import chosen, named, number, reduced
@@ -226,7 +227,7 @@ def _multilabel_soft(
     if reduction not in ("none", "mean", "sum"):
         raise fail("value", f"{reduction} is not valid", ValueError)
     classes = len(input.shape) - 1
-    return reduced(find("sum")(loss, classes) / input.shape[classes], number(reduction))
+    return reduced(find("sum")(loss, classes) / at_dim(tuple(input.shape), classes), number(reduction))
 
 
 multilabel_soft_margin_loss = composite(

@@ -82,8 +82,8 @@ def _take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
         raise fail("dtype", message, RuntimeError)
     if dim is None:
         return gather(find("reshape")(self, (-1,)), 0, find("reshape")(indices, (-1,)))
-    at_dim(self.shape, dim)
     place = wrap_dim(dim, self.ndim)
+    at_dim(self.shape, place)
     mine, theirs = list(self.shape), list(indices.shape)
     mine[place] = theirs[place]
     common = broadcast_shapes(tuple(mine), tuple(theirs))

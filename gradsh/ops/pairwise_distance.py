@@ -59,7 +59,7 @@ def _differences(x1: Array, x2: Array) -> Array:
 
 
 def _cdist_array(x1: Array, x2: Array, p: float) -> Array:
-    return norm_array(_differences(x1, x2), p, (max(x1.ndim, x2.ndim),), False)
+    return np.ascontiguousarray(norm_array(_differences(x1, x2), p, (max(x1.ndim, x2.ndim),), False))
 
 
 def _slope(difference: Array, distance: Array, p: float) -> Array:
@@ -84,9 +84,9 @@ def _slope(difference: Array, distance: Array, p: float) -> Array:
 
 def _cdist_backward_array(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) -> ArrayOrTensor:
     if cdist.size == 0:
-        return np.zeros_like(x1)
+        return np.zeros(x1.shape, x1.dtype)
     slope = _slope(_differences(x1, x2), cdist[..., None], p)
-    return np.add.reduce(grad[..., None] * slope, axis=-2).astype(x1.dtype)
+    return np.ascontiguousarray(np.add.reduce(grad[..., None] * slope, axis=-2), x1.dtype)
 
 
 _cdist_backward = op(
@@ -141,15 +141,15 @@ _MODES = {
 
 def _check_cdist(x1: Tensor, x2: Tensor, p: float) -> None:
     for name, each in (("X1", x1), ("X2", x2)):
-        if array_of(each).dtype.kind != "f":
-            title = of_numpy(array_of(each).dtype).title
-            raise fail("dtype", f"cdist only supports floating-point dtypes, {name} got: {title}", RuntimeError)
-    for name, each in (("X1", x1), ("X2", x2)):
         if each.ndim < 2:
             raise fail("shape", f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D", RuntimeError)
     if x1.shape[-1] != x2.shape[-1]:
         message = f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         raise fail("shape", message, RuntimeError)
+    for name, each in (("X1", x1), ("X2", x2)):
+        if array_of(each).dtype.kind != "f":
+            title = of_numpy(array_of(each).dtype).title
+            raise fail("dtype", f"cdist only supports floating-point dtypes, {name} got: {title}", RuntimeError)
     if p < 0:
         raise fail("value", "cdist only supports non-negative p values", RuntimeError)
 

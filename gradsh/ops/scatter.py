@@ -115,7 +115,7 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
         if index.size == 0:
             return out
         if not number:
-            values = values[tuple(slice(0, extent) for extent in index.shape)] if index.ndim else values.reshape(())
+            values = values[tuple(slice(0, extent) for extent in index.shape)] if index.ndim else values.reshape(-1)[:1]
         if out.ndim == 0 or index.ndim == 0:
             write(out.reshape(-1), (index.reshape(-1),), values.reshape(-1).astype(out.dtype))
             return out

@@ -16,7 +16,7 @@ def add_rows(out: Array, index: Array, rows: Array) -> None:
     """Do what `np.add.at(out, index, rows)` does, in the same order but several times faster: an index names a row of `out`."""
     fits = rows.shape == (*index.shape, *out.shape[1:]) and rows.dtype == out.dtype
     height = out.shape[0]
-    if not fits or index.size < 2 or index.min() < -height or index.max() >= height or np.may_share_memory(out, rows):
+    if not fits or index.size < 2 or not rows.size or index.min() < -height or index.max() >= height or np.may_share_memory(out, rows):
         np.add.at(out, index, rows)
         return
     flat, values = index.reshape(-1) % height, rows.reshape(-1, *out.shape[1:])
