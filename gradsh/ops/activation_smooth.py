@@ -10,14 +10,14 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.layout import as_operands, stepped_as
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.activation import functional
-from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import in_blocks, pick, unsupported
 from gradsh.ops.kernels.special_functions import erf
 from gradsh.ops.pointwise import exp, log1p, sigmoid, sigmoid_backward, tanh
-from gradsh.ops.scalars import plus, times
+from gradsh.ops.scalars import number_minus, plus, times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
 
@@ -114,13 +114,13 @@ def _gelu_double(
     if approximate == "tanh":
         inner = tanh(times(self + times(squared * self, _CUBIC), _BETA))
         steep = times(plus(times(squared, 3 * _CUBIC), 1), _BETA)
-        bend = sub(1, inner * inner)
+        bend = number_minus(1, inner * inner)
         curve = bend * steep + times(self * bend, 0.5) * (
             times(self, 6 * _CUBIC * _BETA) - times(inner * (steep * steep), 2)
         )
         return grad_output * grad * curve
     density = times(exp(times(squared, -0.5)), 1 / math.sqrt(2 * math.pi))
-    return grad * grad_output * sub(2, squared) * density
+    return grad * grad_output * number_minus(2, squared) * density
 
 
 gelu_backward: Operation = op(
@@ -153,17 +153,11 @@ def _silu_backward(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     return grad * logistic * (1 + self * (1 - logistic))
 
 
-def _written(factor: Any) -> Tensor:
-    """Give a factor of a derivative the version that it has in PyTorch, which computes it in place."""
-    factor.counter.version = 2
-    return factor
-
-
 def _silu_gradient(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     if not isinstance(grad, Tensor):
         return in_blocks(_silu_backward, grad, self)
     logistic = sigmoid(self)
-    return grad * logistic * _written(plus(self * sub(1, logistic), 1))
+    return grad * logistic * plus(self * number_minus(1, logistic), 1)
 
 
 silu = op(
@@ -197,7 +191,7 @@ def _mish_gradient(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
         return in_blocks(_mish_backward, grad, self)
     logistic = sigmoid(self)
     bent = tanh(log1p(exp(self)))
-    return grad * _written(bent + self * logistic * sub(1, bent * bent))
+    return grad * (bent + self * logistic * number_minus(1, bent * bent))
 
 
 mish = op(
@@ -265,8 +259,10 @@ def _log_sigmoid(self: Array) -> tuple[Array, Array]:
     return np.minimum(self, 0) - elementary.log1p(buffer), buffer
 
 
-def _log_sigmoid_backward(grad: ArrayOrTensor, self: ArrayOrTensor, buffer: ArrayOrTensor) -> ArrayOrTensor:
-    return in_blocks(_log_sigmoid_slope, grad, self, buffer)
+def _log_sigmoid_backward(grad: Array, self: Array, buffer: Array) -> Array:
+    """Return the gradient, laid out as the one it is computed of."""
+    found: Array = in_blocks(_log_sigmoid_slope, grad, self, buffer)
+    return stepped_as(as_operands(found, [grad]), grad)
 
 
 def _log_sigmoid_slope(grad: Array, self: Array, buffer: Array) -> Array:
@@ -281,7 +277,7 @@ def _log_sigmoid_double(grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: o
 
 log_sigmoid_backward: Operation = op(
     "log_sigmoid_backward(grad_output, self, buffer)", "LogSigmoidBackwardBackward0", "The derivative of logsigmoid.",
-    layout="operands", forward=_log_sigmoid_backward, spaces=(), saves=("buffer",),
+    layout="", forward=_log_sigmoid_backward, spaces=(), saves=("buffer",),
     grads={
         "grad_output": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
         "self": _log_sigmoid_double,
@@ -339,16 +335,16 @@ def _glu_double_output(grad: object, self: object, dim: int) -> ArrayOrTensor:
     first, second = _narrowed(self, dim)
     left, right = _narrowed(grad, dim)
     gate = sigmoid(second)
-    return left * gate + right * first * (gate * sub(1, gate))
+    return left * gate + right * first * (gate * number_minus(1, gate))
 
 
 def _glu_double(grad: object, grad_output: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     first, second = _narrowed(self, dim)
     left, right = _narrowed(grad, dim)
     gate = sigmoid(second)
-    slope = gate * sub(1, gate)
+    slope = gate * number_minus(1, gate)
     upper = right * grad_output * slope
-    lower = left * grad_output * slope + right * grad_output * first * slope * sub(1, times(gate, 2))
+    lower = left * grad_output * slope + right * grad_output * first * slope * number_minus(1, times(gate, 2))
     return find("cat")([upper, lower], dim)
 
 

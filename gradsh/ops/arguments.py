@@ -12,6 +12,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Formula, parameter_names
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.layout import stepped_as
 from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.text.fault import fail
 
@@ -93,12 +94,12 @@ def underivable(what: str) -> Callable[[object], object]:
 
 def zeros(grad: ArrayOrTensor) -> ArrayOrTensor:
     """Return a gradient of zeros: of a step function, which PyTorch does not leave out of the graph."""
-    return find("zeros_like")(grad)
+    return stepped_as(np.zeros_like(grad), grad) if isinstance(grad, np.ndarray) else find("zeros_like")(grad)
 
 
 def zeros_only(grad: ArrayOrTensor) -> ArrayOrTensor:
     """Return a gradient of zeros that nothing is added to in place, as PyTorch's tensors that stand for zeros."""
-    found = zeros(grad)
+    found = zeros_of_shape(grad, grad.shape)
     if isinstance(found, np.ndarray):
         found.flags.writeable = False
     return found

@@ -11,6 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.formulas import identity, product
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
+from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import remainders
 from gradsh.ops.kernels.common import refusing, together, unsupported, zero_division
 from gradsh.ops.operators import FIT, binary, exchanged, inplace
@@ -157,9 +158,9 @@ op(
     "Quotient, rounded to the lower (`floor`) or towards zero (`trunc`); the gradient of a rounded one is zero.",
     layout="operands", forward=_rounded, inplace=True,
     grads={
-        "self": lambda grad, other, rounding_mode: grad / other if rounding_mode is None else find("zeros_like")(grad),
+        "self": lambda grad, other, rounding_mode: grad / other if rounding_mode is None else zeros(grad),
         "other": lambda grad, other, self, rounding_mode: (
-            -grad * (div(self, other) / other) if rounding_mode is None else find("zeros_like")(grad)
+            -grad * (div(self, other) / other) if rounding_mode is None else zeros(grad)
         ),
     },
     samples=(sample((2, 3), Within(0.5, 2, 3), rounding_mode=None),),

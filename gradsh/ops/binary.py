@@ -14,12 +14,11 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
-from gradsh.ops.arithmetic import div, sub
 from gradsh.ops.kernels.common import common_dtype, floats_only, pick, refusing, together, unsupported
 from gradsh.ops.kernels.geometry import beside
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
-from gradsh.ops.scalars import over, plus, times
+from gradsh.ops.scalars import number_minus, number_over, over, plus, times
 from gradsh.ops.select import masked_fill, where
 from gradsh.text.fault import fail
 
@@ -238,7 +237,7 @@ lerp: Operation = op(
     "lerp(self, end, weight)", "LerpBackward1", "self + weight * (end - self).",
     layout="operands", forward=_lerp, check=_check_lerp, inplace=True,
     grads={
-        "self": lambda grad, weight: grad * sub(1, weight),
+        "self": lambda grad, weight: grad * number_minus(1, weight),
         "end": lambda grad, weight: grad * weight,
         "weight": lambda grad, self, end: grad * (end - self),
     },
@@ -290,7 +289,7 @@ addcdiv = op(
     dtypes="promote", inplace=True,
     grads={
         "self": lambda grad: grad,
-        "tensor1": lambda grad, tensor2, value: grad * div(value, tensor2),
+        "tensor1": lambda grad, tensor2, value: grad * number_over(value, tensor2),
         "tensor2": lambda grad, tensor1, tensor2, value: -grad * (times(tensor1, value) / (tensor2 * tensor2)),
     },
     samples=(sample((2, 3), (3,), Within(0.5, 2, 2, 3), value=2),),

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import alias, composite, implements, op
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import zeros
+from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.kernels.common import refusing
 from gradsh.ops.operators import binary, exchanged, inplace
 from gradsh.text.fault import fail
@@ -27,7 +28,8 @@ def _declare(name: str, kernel: Any, words: str) -> None:
     operation = op(f"{name}(self, other: Operand)", "", doc, forward=kernel, dtypes="promote")
     op(
         f"{name}_(self, other)", node + "1", doc + " In place, as 0 and 1.", kind="inplace", spaces=("Tensor",),
-        forward=lambda self, other: kernel(self, other), grads={"self": zeros, "other": zeros},
+        forward=lambda self, other: kernel(self, other),
+        grads={"self": zeros, "other": writes(1)(lambda grad, other_sizes: zeros_of_shape(grad, other_sizes))},
     )
     op(
         f"{name}_(self, other: number)", node + "0", doc + " In place, as 0 and 1.", kind="inplace", spaces=("Tensor",),

@@ -11,16 +11,13 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.device import Device, check_device, check_gpu, no_accelerator
 from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign
+from gradsh.engine.values.layout import stepped_as
 from gradsh.engine.values.overlap import check_apart, check_distinct, is_same_view, reads_what_it_writes, write_in_order
 from gradsh.engine.values.shape import broadcast_shapes
+from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import contiguous_format, is_laid_out, laid_out, preserve_format
 from gradsh.text.fault import fail
-
-
-def zeros_of(grad: ArrayOrTensor) -> ArrayOrTensor:
-    """Return zeros of the shape and dtype of a gradient, of the kind (array or Tensor) that it is."""
-    return np.zeros(grad.shape, grad.dtype) if isinstance(grad, np.ndarray) else find("zeros_like")(grad)
 
 
 def fresh(array: Array) -> Array:
@@ -30,8 +27,8 @@ def fresh(array: Array) -> Array:
 
 def converted(array: Array, dtype: NumpyDType) -> Array:
     """Return a copy of another dtype with the same order of memory."""
-    if array.size == 1 and 0 in array.strides:  # an element is dense whatever its steps, and keeps them
-        return np.ndarray(array.shape, dtype, array.astype(dtype).reshape(()), 0, array.strides)
+    if array.size < 2:  # dense whatever its steps
+        return stepped_as(array.astype(dtype), array)
     if array.flags.c_contiguous or 0 not in array.strides:
         return array.astype(dtype)
     copy = dense_like(array, dtype)
@@ -81,7 +78,7 @@ def _copy(self: Array, src: Array, non_blocking: bool) -> Array:
 copy_ = op(
     "copy_(self, src: Operand, non_blocking: bool = False)", "torch::autograd::CopyBackwards", "Write the elements of `src` into `self`.",
     forward=_copy, kind="inplace", writes=True, spaces=("Tensor",),
-    grads={"self": zeros_of, "src": lambda grad: grad},
+    grads={"self": zeros, "src": lambda grad: grad},
     note="`x[:] = v` is CopyBackwards; `x[0] = v` puts a CopySlices into the history of x; `x[idx] = v` is "
          "IndexPutBackward0.",
 )
@@ -114,18 +111,18 @@ def _total(grad: ArrayOrTensor) -> ArrayOrTensor:
 
 op(
     "fill(self, value)", "FillBackward1", "A tensor of this shape filled with one value.", forward=_fill, spaces=("torch",),
-    grads={"self": zeros_of, "value": _total},
+    grads={"self": zeros, "value": _total},
     inplace={"node": "FillBackward3", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), ()),),
 )
 op(
     "fill(self, value: number)", "FillBackward0", "A tensor of this shape filled with one number.", forward=_fill,
-    spaces=("torch",), grads={"self": zeros_of},
+    spaces=("torch",), grads={"self": zeros},
     inplace={"node": "FillBackward2", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), 2.5),),
 )
 find("fill_").spaces = ("torch", "Tensor")
 zero_ = op(
     "zero_(self)", "ZeroBackward0", "Write zeros.", forward=_zero_in, kind="inplace", writes=True,
-    grads={"self": zeros_of},
+    grads={"self": zeros},
 )
 
 

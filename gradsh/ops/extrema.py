@@ -25,7 +25,7 @@ def shared_evenly(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTenso
     if isinstance(grad, PLAIN):
         count = int(np.count_nonzero(mask))
         # none where the tensor was changed unnoticed, through .data
-        return np.ascontiguousarray(mask) * np.true_divide(grad, count) if count else np.zeros(array.shape, grad.dtype)
+        return np.asarray(mask, order="C") * np.true_divide(grad, count) if count else np.zeros(array.shape, grad.dtype)
     zeros = find("zeros")(array.shape, dtype=grad.dtype)
     return find("masked_fill")(zeros, make(mask), grad / make(np.asarray(np.count_nonzero(mask))))
 

@@ -11,6 +11,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.layout import stepped_as
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.kernels.geometry import array_of, beside, contiguous_layout
@@ -97,7 +98,7 @@ def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Calla
         if self.ndim == 0:
             one = out.reshape(1)
             write(one, (flat,), values.reshape(-1))
-            return one.reshape(())
+            return out
         if source.ndim == 0:
             values = values.reshape((1,) * self.ndim)
         write(out, _at(place, flat), values)
@@ -251,7 +252,7 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
         message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
         raise fail("index", message, IndexError)
     (out.reshape(1) if self.ndim == 0 else out)[_at(place, index.reshape(-1))] = array.astype(self.dtype)
-    return out
+    return stepped_as(out, self)
 
 
 def _index_fill_value(grad: ArrayOrTensor, dim: int, index: object) -> ArrayOrTensor:

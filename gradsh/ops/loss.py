@@ -39,8 +39,7 @@ def _divided(value: ArrayOrTensor, reduction: int, elements: int, written: int =
         value = value * weight
     if reduction == MEAN:
         value = over(value, elements)
-    note(value, written + (weight is not None) + (reduction == MEAN))
-    return value
+    return note(value, written + (weight is not None) + (reduction == MEAN))
 
 
 # --- mse_loss ---------------------------------------------------------------------------------------------------

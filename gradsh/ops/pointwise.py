@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample, unary
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
@@ -14,11 +13,10 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.formulas import product
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import zeros, zeros_only
-from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import ONE, chained, floats_only, in_blocks, not_bool, pick, reusing, unsupported
 from gradsh.ops.power import pow, power
-from gradsh.ops.scalars import minus, plus, times
+from gradsh.ops.scalars import minus, number_minus, plus, times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
 
@@ -103,7 +101,7 @@ acosh = unary(
     inplace=_no_inverse("acosh"), at=Within(1.2, 3.0, 2, 3),
 )
 atanh = unary(
-    "atanh", "Inverse hyperbolic tangent.", elementary.atanh, lambda grad, self: times(grad, 1) / sub(1, power(self, 2)),
+    "atanh", "Inverse hyperbolic tangent.", elementary.atanh, lambda grad, self: times(grad, 1) / number_minus(1, power(self, 2)),
     ufunc=elementary.atanh, inplace=_no_inverse("atanh"), at=_OPEN,
 )
 alias("arcsin", asin)
@@ -337,9 +335,7 @@ def _logit_gradient(grad: Any, self: Any, eps: float | None) -> ArrayOrTensor:
     if not isinstance(grad, Tensor):
         return in_blocks(lambda g, x: _logit_slope(g, x, low, high, math.nan if eps is None else 0.0), grad, self)
     inside = find("logical_and")(self >= low, self <= high)
-    rest = sub(1.0, self)
-    note(rest, 2)  # PyTorch fills a tensor with ones and subtracts from it
-    return where(inside, grad / (self * rest), math.nan if eps is None else 0.0)
+    return where(inside, grad / (self * number_minus(1.0, self)), math.nan if eps is None else 0.0)
 
 
 logit = op(

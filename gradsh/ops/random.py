@@ -14,8 +14,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
 from gradsh.engine.values.device import CPU, Device, check_device
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
-from gradsh.ops.arguments import zeros_of_shape
-from gradsh.ops.copy_cast import zeros_of
+from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.create import LIKE, TORCH, alike, check_bytes, factory, finished
 from gradsh.ops.kernels.geometry import array_of, memory_order
 from gradsh.text.fault import fail
@@ -145,7 +144,7 @@ def _filler(text: str, node: str, doc: str, draw: Callable[..., Any], spaces: tu
         stream = stream_of(generator)
         return in_memory_order(self, lambda shape, flat: draw(stream, shape, self.dtype, flat, *arguments))
 
-    op(text, node, doc, forward=forward, kind="inplace", spaces=spaces, attributes=(), grads={"self": zeros_of})
+    op(text, node, doc, forward=forward, kind="inplace", spaces=spaces, attributes=(), grads={"self": zeros})
 
 
 _filler(
@@ -200,7 +199,7 @@ def _bernoulli_by(self: Array, p: Array, generator: Any) -> Array:
 op(
     "bernoulli_(self, p, *, generator: any? = None)", "BernoulliBackward1", "Fill with ones at the given probabilities.",
     forward=_bernoulli_by, kind="inplace", spaces=("Tensor",), attributes=(),
-    grads={"self": zeros_of, "p": lambda grad, p_sizes: zeros_of_shape(grad, p_sizes)},
+    grads={"self": zeros, "p": lambda grad, p_sizes: zeros_of_shape(grad, p_sizes)},
 )
 _filler(
     "bernoulli_(self, p: float = 0.5, *, generator: any? = None)", "BernoulliBackward2", "Fill with ones with probability p.",
@@ -209,14 +208,14 @@ _filler(
 bernoulli = op(
     "bernoulli(self, *, generator: any? = None)", "BernoulliBackward0", "Ones where a draw falls below the element, else zeros.",
     forward=lambda self, generator: stream_of(generator).bernoulli_of(np.ascontiguousarray(self).reshape(self.shape)),
-    attributes=(), grads={"self": zeros_of},
+    attributes=(), grads={"self": zeros},
 )
 
 
 op(
     "binomial(count, prob, *, generator: any? = None)", "BinomialBackward0", "How many of `count` trials succeed, each with `prob`.",
     forward=lambda count, prob, generator: stream_of(generator).binomial(*np.broadcast_arrays(count, prob)),
-    spaces=("torch",), attributes=(), dtypes="same", grads={"prob": zeros_of},
+    spaces=("torch",), attributes=(), dtypes="same", grads={"prob": zeros},
 )
 op(
     "_standard_gamma(self, generator: any? = None)", "StandardGammaBackward0", "Gamma numbers with the elements as concentrations.",
@@ -233,7 +232,7 @@ def _gammas(stream: Any, concentration: Array) -> Array:
 op(
     "poisson(self, *, generator: any? = None)", "PoissonBackward0", "Poisson numbers with the elements as rates.",
     forward=lambda self, generator: stream_of(generator).poisson(np.ascontiguousarray(self).reshape(self.shape)),
-    spaces=("torch",), attributes=(), grads={"self": zeros_of},
+    spaces=("torch",), attributes=(), grads={"self": zeros},
 )
 
 

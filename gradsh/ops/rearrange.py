@@ -20,7 +20,9 @@ from gradsh.text.fault import fail
 
 def _flip(self: Array, dims: tuple[int, ...]) -> Array:
     turned = wrap_dims(dims, self.ndim) if dims else ()
-    return fresh(self) if self.size == 1 else np.array(np.flip(self, turned), order="C")
+    found = fresh(self)
+    found[...] = np.flip(self, turned)
+    return found
 
 
 flip: Operation = op(
@@ -45,6 +47,8 @@ _flipper("flipud", 1, 0)
 def _roll(self: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
     if not shifts:
         raise fail("value", "`shifts` required", RuntimeError)
+    if self.size < 2 and (not dims or self.ndim):
+        return fresh(self)
     if not dims and len(shifts) == 1:
         return np.array(np.roll(self, shifts[0]), order="C")
     if len(dims) != len(shifts):

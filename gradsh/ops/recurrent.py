@@ -93,7 +93,9 @@ def _backward(
     d_weight0 = flat.T @ input.reshape(-1, input.shape[2])
     d_weight1 = flat.T @ before.reshape(-1, size)
     biases = (d_bias, d_bias.copy()) if has_biases else (None, None)
-    return (flat @ weight0).reshape(input.shape), d_weight0, d_weight1, *biases, dh, dc
+    d_input = np.empty(input.shape, input.dtype)  # no view: the gradient of the other direction is added to it in place
+    np.matmul(flat, weight0, out=d_input.reshape(-1, input.shape[2]))
+    return d_input, d_weight0, d_weight1, *biases, dh, dc
 
 
 def _step_backward(dh: Array, dc: Array, kept: Array, c_before: ArrayOrTensor, found: Array) -> None:

@@ -46,10 +46,8 @@ def repeated(value: ArrayOrTensor, sizes: tuple[int, ...]) -> ArrayOrTensor:
         return find("expand")(value, sizes)
     if value.shape == sizes:
         return value.view()  # a tensor of its own, which a leaf may take over
-    if value.ndim == 0:  # np.broadcast_to costs ten times as much
-        return np.ndarray(sizes, value.dtype, np.asarray(value), 0, (0,) * len(sizes))
-    if 0 in sizes:
-        return np.zeros(sizes, value.dtype)
+    if value.ndim == 0 or 0 in sizes:  # np.broadcast_to costs ten times as much
+        return np.ndarray(sizes, value.dtype, np.empty(1, value.dtype) if value.ndim else np.asarray(value), 0, (0,) * len(sizes))
     return np.broadcast_to(value, sizes)
 
 
@@ -278,11 +276,12 @@ def _prod_dim_grad(
     if not self.shape:
         return grad
     ndim = len(self.shape)
+    dim = wrap_dim(dim, ndim)
     if not keepdim:
         grad, result = unsqueezed(grad, (dim,), ndim), unsqueezed(result, (dim,), ndim)
     if not (array_of(self) == 0).any():
         return grad * (result / self)
-    return prod_without(grad, self, wrap_dim(dim, ndim))
+    return prod_without(grad, self, dim)
 
 
 op(

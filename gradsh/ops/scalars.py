@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.graph.tensor import ArrayOrTensor
+from gradsh.engine.registry import find
 from gradsh.ops.kernels.common import together
 
 _PLAIN = (np.ndarray, np.generic)
@@ -44,6 +46,20 @@ _div = op(
 def times(value: Any, number: Any) -> Any:
     """Return value * number."""
     return value * number if isinstance(value, _PLAIN) else _mul(value, number)
+
+
+def number_minus(number: float, value: Any) -> Any:
+    """Return number - value, which PyTorch's derivatives compute in a tensor that they fill and subtract from in place."""
+    if isinstance(value, _PLAIN):
+        return np.subtract(number, value)
+    return note(find("sub")(number, value), 2)
+
+
+def number_over(number: float, value: Any) -> Any:
+    """Return number / value, which PyTorch's derivatives compute in a tensor that they fill and divide in place."""
+    if isinstance(value, _PLAIN):
+        return np.divide(number, value)
+    return note(find("div")(find("full_like")(value, number), value), 2)
 
 
 def plus(value: ArrayOrTensor, number: float) -> Any:

@@ -84,7 +84,7 @@ def _cumprod_grad(grad: Any, self: ArrayOrTensor, dim: int, result: Any) -> Arra
     if not shape or shape[dim] == 1 or 0 in shape:
         return grad
     if not (array_of(self) == 0).any():
-        return _reversed_cumsum(result * grad, dim) / self
+        return _reversed_cumsum(result * grad, wrap_dim(dim, len(shape))) / self
     if isinstance(grad, PLAIN):
         return _cumprod_grad_with_zeros(grad, self, wrap_dim(dim, len(shape)), result)
     return _cumprod_grad_recorded(grad, self, wrap_dim(dim, len(shape)))
@@ -151,11 +151,12 @@ def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Array, Ar
     return values, np.maximum.accumulate(np.where(fresh, places, 0), axis=axis)
 
 
-@writes(2)
 def _running_grad(grad: ArrayOrTensor, self: ArrayOrTensor, indices: ArrayOrTensor, dim: int) -> ArrayOrTensor:
-    shape = tuple(self.shape)
-    if 0 in shape:
-        return self
+    return self if 0 in self.shape else _scattered(grad, tuple(self.shape), indices, dim)
+
+
+@writes(2)
+def _scattered(grad: ArrayOrTensor, shape: tuple[int, ...], indices: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     zeros = np.zeros(shape, grad.dtype) if isinstance(grad, PLAIN) else find("zeros")(shape, dtype=grad.dtype)
     return find("scatter_add")(zeros, dim, indices, grad)
 

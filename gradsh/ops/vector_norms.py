@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.parallel import BLOCK
@@ -116,13 +115,16 @@ def _power(value: ArrayOrTensor, exponent: float) -> ArrayOrTensor:
     return find("pow")(value, exponent)
 
 
+def _raised(value: ArrayOrTensor, exponent: float) -> ArrayOrTensor:
+    """Return a power of a fresh value, in its place."""
+    return _power(value, exponent) if isinstance(value, PLAIN) else find("pow_")(value, exponent)
+
+
 def masked(value: ArrayOrTensor, mask: ArrayOrTensor | bool) -> ArrayOrTensor:
     """Return the value with 0 where the mask is true."""
     if isinstance(value, PLAIN):
         return np.where(mask, value.dtype.type(0), value)
-    found = find("masked_fill")(value, mask, 0)
-    note(found, 1)  # PyTorch fills the quotient in place
-    return found
+    return find("masked_fill_")(value, mask, 0)
 
 
 def norm_backward(
@@ -146,9 +148,9 @@ def norm_backward(
         mask = _attains(size, norm)
         return _sign(self) * (grad / _count(mask, dim or (), grad) * mask)
     if order < 1:
-        part = _sign(self) * masked(_power(_abs(self), order - 1), self == 0)
+        part = _sign(self) * masked(_raised(_abs(self), order - 1), self == 0)
         return part * grad * _power(norm, 1 - order)
-    part = _sign(self) * _power(_abs(self), order - 1) if order < 2 else self * _power(_abs(self), order - 2)
+    part = _sign(self) * _raised(_abs(self), order - 1) if order < 2 else self * _raised(_abs(self), order - 2)
     return part * masked(grad / _power(norm, order - 1), norm == 0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward_pass import BackwardPass, Observer
-from gradsh.engine.autograd.gradient_versions import noted
+from gradsh.engine.autograd.gradient_versions import noted, share
 from gradsh.engine.dispatch.tangents import levels, untracked
 from gradsh.engine.dispatch.views import view_of
 from gradsh.engine.graph.gradient_edge import GradientEdge, tensor_at
@@ -170,8 +170,11 @@ def make_roots(
             array = tensor.array
             ones = np.ones(array.shape, array.dtype) if array.ndim else np.array(1, array.dtype)
             roots.append((edge, make(ones) if create_graph else ones))
+        elif create_graph:
+            roots.append((edge, cotangent))
         else:
-            roots.append((edge, cotangent if create_graph else cotangent.array))
+            share(cotangent)
+            roots.append((edge, cotangent.array))
     return roots
 
 

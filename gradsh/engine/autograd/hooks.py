@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.donation import base_if_unshared
-from gradsh.engine.autograd.gradient_versions import note, noted
+from gradsh.engine.autograd.gradient_versions import note, noted, shared_counter
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
@@ -261,7 +261,8 @@ def as_array(grad: Any) -> object:
 
 def owns_memory(array: Array) -> bool:
     """Whether `array` (to which its caller alone refers) is no view: PyTorch adds to no view in place."""
-    return array.base is None
+    base: object = array.base
+    return base is None or type(base) is bytearray
 
 
 def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
@@ -273,11 +274,12 @@ def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
         return _of_another_shape(fresh, leaf)
     strides = _wanted_strides(leaf.array)
     if sole and (grad.flags.c_contiguous if strides is None else _lies(grad, strides, leaf.array.itemsize)):
-        if not grad.flags.writeable:
-            fresh.array = np.array(grad)
-        elif not owns_memory(grad):
+        if not owns_memory(grad):
             whole = base_if_unshared(grad)
-            fresh.array = grad if whole is None else whole  # it may share memory, say with the gradient that was passed, as in PyTorch
+            if whole is None:  # it may share memory, say with the gradient that was passed, as in PyTorch
+                fresh.own_counter = shared_counter(grad, noted(grad) + written)
+                return fresh
+            fresh.array = whole
         fresh.counter.version = noted(grad) + written
         return fresh
     if strides is None:
@@ -311,11 +313,9 @@ def _wanted_strides(array: Array) -> tuple[int, ...] | None:
 
 def _lies(grad: Array, strides: tuple[int, ...], item: int) -> bool:
     """Whether a gradient has these strides (of elements of so many bytes), where they mean anything."""
-    if not grad.size:  # numpy's strides of what has no elements mean nothing: was it expanded?
-        return grad.base is None or (type(grad.base) is np.ndarray and not grad.base.size)
-    if grad.size == 1 and 0 in grad.strides:
-        return False  # a 0-d gradient that was expanded
-    if grad.strides == strides and grad.itemsize == item:
+    if grad.size < 2 and 0 in grad.strides:  # it was expanded; numpy gives such steps to whatever has no elements
+        return not grad.size and (grad.base is None or (type(grad.base) is np.ndarray and not grad.base.size))
+    if not grad.size or (grad.strides == strides and grad.itemsize == item):
         return True
     return all(
         have if extent == 1 else have * item == want * grad.itemsize

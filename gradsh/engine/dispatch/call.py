@@ -19,7 +19,7 @@ from gradsh.engine.schema.overload import Overload
 from gradsh.engine.schema.signature import ArrayAmongTensors
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid, order_of
-from gradsh.engine.values.overlap import check_apart, check_distinct, overlaps
+from gradsh.engine.values.overlap import check_apart, check_distinct, check_not_zeros, overlaps
 from gradsh.engine.values.shape import broadcast_shapes, expandable
 from gradsh.text.fault import fail, fault_of
 
@@ -330,7 +330,9 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     if ambient.grad_enabled and (tracked or is_tracked(target)):
         check_inplace(target)
     arrays = _arrays(record, values)
-    if not record.writes:
+    if record.writes:
+        check_not_zeros(target.array)
+    else:
         if record.name not in _LENIENT:
             check_distinct(target.array)
         if record.dtypes != "same":  # products of matrices look at no memory

@@ -117,7 +117,19 @@ def in_order(out: Array, order: tuple[int, ...]) -> Array:
     if turned.flags.c_contiguous:
         return out
     back = sorted(range(len(order)), key=order.__getitem__)
-    return np.ascontiguousarray(turned).transpose(back)
+    found = np.empty_like(np.empty(turned.shape, out.dtype).transpose(back))  # of its own memory, not a view
+    found[...] = out
+    return found
+
+
+def stepped_as(fresh: Array, like: Array) -> Array:
+    """Return a new array with the steps of the one it is made like, where that is one element or none, expanded.
+
+    PyTorch's `empty_like` keeps such steps as those of any other tensor without gaps. The memory is no other array's.
+    """
+    if like.size > 1 or 0 not in like.strides:
+        return fresh
+    return np.ndarray(like.shape, fresh.dtype, bytearray(fresh.tobytes() or bytes(fresh.itemsize)), 0, like.strides)
 
 
 def is_channels_last(array: Array) -> bool:

@@ -9,10 +9,11 @@ from gradsh.text.fault import fail
 
 
 def check_distinct(target: Array) -> None:
-    """Refuse to write into an expanded tensor, whose elements share memory.
+    """Refuse to write into an expanded tensor, whose elements share memory, or into one that stands for zeros.
 
     Raises RuntimeError with PyTorch's sentence.
     """
+    check_not_zeros(target)
     if 0 in target.strides and target.size:
         steps = zip(target.shape, target.strides, strict=True)
         if any(extent > 1 and step == 0 for extent, step in steps):
@@ -21,6 +22,16 @@ def check_distinct(target: Array) -> None:
                 "location. Please clone() the tensor before performing the operation."
             )
             raise fail("other", message, RuntimeError)
+
+
+def check_not_zeros(target: Array) -> None:
+    """Refuse to write into an array that stands for zeros: it is read-only, as the gradient of `sgn` is.
+
+    Raises RuntimeError with PyTorch's sentence.
+    """
+    if not target.flags.writeable:
+        message = "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a mutable tensor."
+        raise fail("other", message, RuntimeError)
 
 
 def check_apart(target: Array, inputs: Iterable[object]) -> None:

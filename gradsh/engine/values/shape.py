@@ -67,6 +67,8 @@ def sum_axes(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]
 
 def sum_to(grad: Array, target: tuple[int, ...]) -> Array:
     """Sum an array down to the shape it was broadcast from; a sum lies in row-major order."""
+    if not target:
+        return np.asarray(np.add.reduce(grad, axis=None))  # of its own, where others are views of a sum that kept its dims
     axes = sum_axes(grad.shape, target)
     summed: Any = np.add.reduce(grad, axis=axes, keepdims=True) if axes else grad
     if axes and not summed.flags.c_contiguous:
