@@ -94,6 +94,9 @@ def test_gradients_that_stand_for_zeros_are_not_written():
         with pytest.raises(RuntimeError, match="ZeroTensors are immutable"):
             write()
     assert x.grad.clone().add_(1).tolist() == [1, 1]
+    y = torch.ones(2, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.autograd.grad(y.sum(0).sum(), y)[0].relu_()  # expanded
 
 
 @pytest.mark.parametrize(("function", "version"), [(lambda x: x.sum(0), 1), (lambda x: x.view(-1), 0), (lambda x: x.flip(0), 1)])

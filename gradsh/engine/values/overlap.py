@@ -29,7 +29,7 @@ def check_not_zeros(target: Array) -> None:
 
     Raises RuntimeError with PyTorch's sentence.
     """
-    if not target.flags.writeable:
+    if not target.flags.writeable and target.flags.c_contiguous:  # else it was expanded
         message = "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a mutable tensor."
         raise fail("other", message, RuntimeError)
 
