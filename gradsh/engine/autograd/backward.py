@@ -160,6 +160,7 @@ def make_roots(
         for place, (tensor, one) in enumerate(zip(tensors, given, strict=False))
     ]
     roots: list[tuple[Edge, Any]] = []
+    shared: Tensor | None = None
     for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
         origin = tensor.grad_fn_ref
         edge = (origin, 0) if tensor.meta is None and isinstance(origin, Node) else gradient_edge(tensor)
@@ -173,7 +174,9 @@ def make_roots(
         elif create_graph:
             roots.append((edge, cotangent))
         else:
-            share(cotangent)
+            if cotangent is not shared:  # one gradient may be passed for thousands of roots
+                share(cotangent)
+                shared = cotangent
             roots.append((edge, cotangent.array))
     return roots
 
