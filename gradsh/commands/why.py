@@ -24,7 +24,7 @@ class Event(NamedTuple):
     words: str
 
 
-class Way(NamedTuple):
+class ShownFix(NamedTuple):
     """A fix as it is told: the words, what it costs, its edits, whether it was seen to work."""
 
     words: str
@@ -40,7 +40,7 @@ class FailureStory(NamedTuple):
     title: str
     events: tuple[Event, ...]
     notes: tuple[str, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[ShownFix, ...]
     help: tuple[str, ...]
     message: str
 
@@ -82,7 +82,7 @@ def _story(failed: Failed, told: Callable[[int, str], int]) -> FailureStory:
     for label in sorted(problem.labels, key=lambda one: _ORDER.get(one.role, 8)):
         source = label.source or failed.source
         events.append(Event(told(label.span.line, source.name), label.role, source.line(label.span.line).strip(), label.text))
-    ways = tuple(Way(fix.words, fix.effect, fix.edits, fix.tried) for fix in problem.fixes if fix.edits)
+    ways = tuple(ShownFix(fix.words, fix.effect, fix.edits, fix.tried) for fix in problem.fixes if fix.edits)
     return FailureStory(problem.kind, problem.title, tuple(events), problem.notes, ways, problem.help, problem.message)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from gradsh.compiler import runtime_names
 from gradsh.compiler.special import CLASS_ONLY, SPECIAL_METHODS
 from gradsh.language import tree
-from gradsh.language.node import Node, expr
+from gradsh.language.node import SyntaxNode, expr
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 
@@ -106,7 +106,7 @@ class ExpressionLowering:
 
         A class of the tree has a method of its name here, or is lowered to Python's class of that name, field by field.
         """
-        if isinstance(value, Node):
+        if isinstance(value, SyntaxNode):
             return getattr(self, "_" + type(value).__name__, self.alike)(value)
         if not isinstance(value, list):
             return value
@@ -116,7 +116,7 @@ class ExpressionLowering:
             lowered.extend(part) if isinstance(part, list) else lowered.append(part)
         return lowered
 
-    def alike(self, node: Node) -> Any:
+    def alike(self, node: SyntaxNode) -> Any:
         """Return Python's node with the same fields."""
         kind, context = _counterpart(type(node).__name__)
         parts = [self.lower(getattr(node, name)) for name in node._fields]

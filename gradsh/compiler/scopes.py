@@ -5,21 +5,21 @@ from typing import Any
 
 from gradsh.language import tree
 from gradsh.language.command_line import OptionValue
-from gradsh.language.node import Node, stmt
+from gradsh.language.node import SyntaxNode, stmt
 from gradsh.text.span import Span
 
 _SCOPES = (tree.FunctionDef, tree.ClassDef, tree.Lambda)
 _CATCH_IMPORTS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield the nodes directly below one, in the order they are written."""
     for name in node._fields:
         yield from _nodes(getattr(node, name))
 
 
-def _nodes(value: object) -> Iterator[Node]:
-    if isinstance(value, Node):
+def _nodes(value: object) -> Iterator[SyntaxNode]:
+    if isinstance(value, SyntaxNode):
         yield value
     elif isinstance(value, OptionValue):
         yield from _nodes(value.value)
@@ -31,7 +31,7 @@ def _nodes(value: object) -> Iterator[Node]:
             yield from _nodes(one)
 
 
-def _own(nodes: list[Any]) -> Iterator[Node]:
+def _own(nodes: list[Any]) -> Iterator[SyntaxNode]:
     """Yield every node of a block that belongs to its own scope, iteratively: the block may be deep."""
     stack = list(reversed(nodes))
     while stack:
@@ -146,7 +146,7 @@ def statements_of(body: list[Any]) -> Iterator[Any]:
     return (node for node in _own(body) if isinstance(node, stmt))
 
 
-def own_expressions(node: Node) -> Iterator[Node]:
+def own_expressions(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield an expression and all inside it that is evaluated with it (not the bodies of lambdas)."""
     return _own([node])
 
@@ -168,7 +168,7 @@ def _gives_up(statement: stmt) -> bool:
     return isinstance(statement, tree.Raise) or ends in {"exit", "quit", "_exit"}
 
 
-def tried_imports(nodes: Iterable[Node]) -> Iterator[tree.Import | tree.ImportFrom]:
+def tried_imports(nodes: Iterable[SyntaxNode]) -> Iterator[tree.Import | tree.ImportFrom]:
     """Yield the imports among the nodes' `try` blocks for which the program has another way."""
     for node in nodes:
         if isinstance(node, tree.Try) and falls_back(node):

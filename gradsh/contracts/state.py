@@ -67,7 +67,7 @@ class Failed(NamedTuple):
     """Whether the problem's fixes have been tried."""
 
 
-class Call(NamedTuple):
+class CommandCall(NamedTuple):
     """The command that is running: where it stands, how its arguments were written, and the names in reach there.
 
     `top` tells that it is a statement of its own at the top level, in no loop and no function.
@@ -196,7 +196,7 @@ class State:
         self.watches: list[Any] = []
         self.history: list[Entry] = []
         self.failed: Failed | None = None
-        self.call = Call(0, (), {}, Source("", ""))
+        self.call = CommandCall(0, (), {}, Source("", ""))
         self.meter: Any = None
         """The `probe.meter.Meter` that follows the bytes, where something asks for them."""
         self.written: dict[int, dict[int, Any]] = {}

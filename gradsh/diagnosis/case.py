@@ -10,7 +10,7 @@ from gradsh.diagnosis.code import Code
 from gradsh.diagnosis.provenance import Frame, Origins, node_at
 from gradsh.diagnosis.trace import local_variables, trace_of
 from gradsh.engine.graph.types import Location
-from gradsh.language.node import Node, expr, stmt
+from gradsh.language.node import SyntaxNode, expr, stmt
 from gradsh.runtime.activation import Place, circumstances
 from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
 
-_Kind = TypeVar("_Kind", bound=Node)
+_Kind = TypeVar("_Kind", bound=SyntaxNode)
 
 
 class Case:

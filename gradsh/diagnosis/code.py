@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.compiler.scopes import children
 from gradsh.language import tree
-from gradsh.language.node import Node, expr, stmt
+from gradsh.language.node import SyntaxNode, expr, stmt
 from gradsh.text.fix import Edit
 from gradsh.text.span import Source, Span
 
@@ -31,7 +31,7 @@ class Site(NamedTuple):
 
     statement: stmt
     source: Source
-    parents: tuple[Node, ...]
+    parents: tuple[SyntaxNode, ...]
 
     @property
     def line(self) -> int:
@@ -49,9 +49,9 @@ class Site(NamedTuple):
         return next((one for one in reversed(self.parents) if isinstance(one, tree.ClassDef)), None)
 
     @property
-    def loops(self) -> tuple[Node, ...]:
+    def loops(self) -> tuple[SyntaxNode, ...]:
         """The loops around it in its own function, outermost first."""
-        found: list[Node] = []
+        found: list[SyntaxNode] = []
         for one in self.parents:
             if isinstance(one, tree.FunctionDef | tree.ClassDef):
                 found = []
@@ -116,13 +116,13 @@ def detached(source: Source, node: Any) -> list[tuple[Source, Span, str]]:
     return [(source, node.span, f"{closed(source, node)}.detach()")]
 
 
-def tail_of(node: Node) -> Span:
+def tail_of(node: SyntaxNode) -> Span:
     """Return the span of `.name` or `.name(…)` at the end of an attribute or a method's call."""
     func: Any = node.func if isinstance(node, tree.Call) else node
     return Span(func.span.end_line, func.span.end_column - len(func.attr) - 1, *node.span[2:])
 
 
-def closed(source: Source, node: Node) -> str:
+def closed(source: Source, node: SyntaxNode) -> str:
     """Return the text of an expression, in brackets where a method could not follow it."""
     text = text_of(source, node.span)
     return text if isinstance(node, tree.Name | tree.Attribute | tree.Call | tree.Subscript) else f"({text})"
@@ -153,7 +153,7 @@ class Code:
                 best = site
         return best
 
-    def named(self, name: str) -> Iterator[tuple[Site, Node]]:
+    def named(self, name: str) -> Iterator[tuple[Site, SyntaxNode]]:
         """Yield the statements that name something, with the name or the attribute that does."""
         for site in self.sites:
             yield from ((site, node) for node in headed(site.statement) if path_of(node).rpartition(".")[2] == name)
@@ -163,8 +163,8 @@ class Code:
         return [site for site in self.sites if isinstance(site.statement, tree.FunctionDef) and site.statement.name == name]
 
 
-def _walk(statement: stmt, source: Source, parents: tuple[Node, ...]) -> Iterator[Site]:
-    stack: list[tuple[stmt, tuple[Node, ...]]] = [(statement, parents)]
+def _walk(statement: stmt, source: Source, parents: tuple[SyntaxNode, ...]) -> Iterator[Site]:
+    stack: list[tuple[stmt, tuple[SyntaxNode, ...]]] = [(statement, parents)]
     while stack:
         node, around = stack.pop()
         yield Site(node, source, around)
@@ -183,9 +183,9 @@ def covers(outer: Span, inner: Span) -> bool:
     return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
 
 
-def headed(statement: stmt) -> Iterator[Node]:
+def headed(statement: stmt) -> Iterator[SyntaxNode]:
     """Yield the expressions of a statement itself, not of the statements inside it, with all that is in them."""
-    stack: list[Node] = [child for child in children(statement) if isinstance(child, expr | tree.withitem)]
+    stack: list[SyntaxNode] = [child for child in children(statement) if isinstance(child, expr | tree.withitem)]
     while stack:
         node = stack.pop()
         yield node
@@ -250,10 +250,10 @@ def written(statement: stmt) -> set[str]:
     return {path_of(base_of(one)) for one in targets_of(statement)} - {""}
 
 
-def reads(node: Node) -> list[str]:
+def reads(node: SyntaxNode) -> list[str]:
     """Return the paths that an expression, or a statement's own expressions, read: `self.h` and its parts."""
     found: dict[str, None] = {}
-    parts: Iterator[Node] = headed(node) if isinstance(node, stmt) else _inside(node)
+    parts: Iterator[SyntaxNode] = headed(node) if isinstance(node, stmt) else _inside(node)
     bound = set(map(id, targets_of(node))) if isinstance(node, tree.Assign | tree.For) else set()
     for part in parts:
         if id(part) not in bound and (path := path_of(part)):
@@ -261,7 +261,7 @@ def reads(node: Node) -> list[str]:
     return list(found)
 
 
-def _inside(node: Node) -> Iterator[Node]:
+def _inside(node: SyntaxNode) -> Iterator[SyntaxNode]:
     stack = [node]
     while stack:
         one = stack.pop()
@@ -269,7 +269,7 @@ def _inside(node: Node) -> Iterator[Node]:
         stack.extend(children(one))
 
 
-def inside(node: Node) -> Iterator[Node]:
+def inside(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield a node and all below it."""
     return _inside(node)
 
@@ -343,7 +343,7 @@ def silenced(site: Site) -> tree.With | None:
     return found
 
 
-def is_silent(node: Node) -> bool:
+def is_silent(node: SyntaxNode) -> bool:
     """Whether an expression names what turns histories off, and does not turn them on."""
     return any(path_of(part).rpartition(".")[2] in SILENT for part in inside(node)) and not any(
         isinstance(part, tree.Constant) and part.value is True for part in inside(node))

@@ -13,7 +13,7 @@ from gradsh.text.problem import Problem
 
 if TYPE_CHECKING:
     from gradsh.compiler.lower import Unit
-    from gradsh.runtime.machine import Failed, Machine
+    from gradsh.runtime.machine import Machine, StatementFailure
 
 
 DEBUG = bool(os.environ.get("GRADSH_DEBUG"))
@@ -35,10 +35,10 @@ def problem_of(case: Case) -> Problem:
     return case.problem().with_fixes((*found, *more, *advice_of(case)))
 
 
-def diagnose(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Failed":
+def diagnose(machine: "Machine", error: BaseException, unit: "Unit | None") -> "StatementFailure":
     """Return a failure as data: its problem, and the first lines of the innermost and of the top-level statement."""
     from gradsh.diagnosis.explain_other import tell
-    from gradsh.runtime.machine import Failed
+    from gradsh.runtime.machine import StatementFailure
 
     try:
         machine.telling = True  # what a script made may take for ever when it is looked at
@@ -51,4 +51,4 @@ def diagnose(machine: "Machine", error: BaseException, unit: "Unit | None") -> "
         case.kind = kind_of_class(error)
         case.failed()
     top = unit.stmt.span.line if unit is not None else case.line
-    return Failed(problem_of(case), case.line, top, case.source, type(error).__name__)
+    return StatementFailure(problem_of(case), case.line, top, case.source, type(error).__name__)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.diagnosis.provenance import is_tensor
 from gradsh.language import tree
-from gradsh.language.node import Node
+from gradsh.language.node import SyntaxNode
 from gradsh.probe.modules import is_module, modules_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 class Operand(NamedTuple):
     """An expression that may be an operand, and the shape of its value where that can be read without running anything."""
 
-    node: Node
+    node: SyntaxNode
     shape: Shape | None
 
 
@@ -66,7 +66,7 @@ def _operands(case: "Case") -> list[Operand]:
     return [Operand(one, tuple(value.shape) if is_tensor(value) else None) for one, value in values if _may_be_tensor(value)]
 
 
-def _unpacked(nodes: list[Node]) -> list[Node]:
+def _unpacked(nodes: list[SyntaxNode]) -> list[SyntaxNode]:
     """Return the nodes with lists and tuples replaced by their items, without constants."""
     found: list[Any] = []
     for node in nodes:
@@ -77,14 +77,14 @@ def _unpacked(nodes: list[Node]) -> list[Node]:
     return found
 
 
-def _holds_name(node: Node) -> bool:
+def _holds_name(node: SyntaxNode) -> bool:
     return isinstance(node, tree.UnaryOp) and not isinstance(node.operand, tree.Constant)
 
 
 _UNKNOWN = object()
 
 
-def _value(case: "Case", node: Node) -> Any:
+def _value(case: "Case", node: SyntaxNode) -> Any:
     """Return the value of a name or of an attribute of one, or `_UNKNOWN` for what only running it would tell."""
     if isinstance(node, tree.Name):
         value = case.origins.value(node.id)
@@ -104,7 +104,7 @@ def _may_be_tensor(value: object) -> bool:
     return value is _UNKNOWN or is_tensor(value)
 
 
-def _names_namespace(case: "Case", node: Node) -> bool:
+def _names_namespace(case: "Case", node: SyntaxNode) -> bool:
     return isinstance(_value(case, node), case.machine.guard.namespaces)
 
 

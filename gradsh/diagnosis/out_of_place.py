@@ -4,7 +4,7 @@ from typing import Any
 
 from gradsh.diagnosis.code import Code, Draft, Site, covers, headed, inside, path_of, text_of
 from gradsh.language import tree
-from gradsh.language.node import Node, stmt
+from gradsh.language.node import SyntaxNode, stmt
 from gradsh.text.span import Source, Span
 
 _FILLING = {"zero_": "torch.zeros_like({0})", "fill_": "torch.full_like({0}, {1})", "copy_": "{1}.clone()"}
@@ -79,7 +79,7 @@ def _is_simple(call: tree.Call, text: str) -> bool:
     return text.replace("_", "").replace(".", "").isalnum()
 
 
-def under_local_name(code: Code, site: Site, path: str, kept: Node | None = None) -> tuple[str, Draft]:
+def under_local_name(code: Code, site: Site, path: str, kept: SyntaxNode | None = None) -> tuple[str, Draft]:
     """Return a new name, and the edits that write it for an attribute from a statement on, in its function, but not in `kept`."""
     own = [one for one in code.sites if one.same_scope(site)]
     taken = {node.id for one in own for node in headed(one.statement) if isinstance(node, tree.Name)}

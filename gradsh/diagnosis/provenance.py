@@ -9,31 +9,31 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradsh.compiler.scopes import bound_by, children, own_expressions, statements_of
-from gradsh.diagnosis.trace import Step
+from gradsh.diagnosis.trace import TraceStep
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
-from gradsh.language.node import Node, expr, stmt
+from gradsh.language.node import SyntaxNode, expr, stmt
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
     from gradsh.compiler.lower import Unit
-    from gradsh.diagnosis.trace import Step
+    from gradsh.diagnosis.trace import TraceStep
     from gradsh.runtime.machine import Machine
 
-_Kind = TypeVar("_Kind", bound=Node)
+_Kind = TypeVar("_Kind", bound=SyntaxNode)
 
 
 class Frame(NamedTuple):
     """A running frame of the script: its place, and its variables (None at the top level: the program's)."""
 
-    step: "Step"
+    step: "TraceStep"
     local: dict[str, Any] | None
 
 
 def frame_of(unit: "Unit", local: dict[str, object] | None) -> Frame:
     """Return the frame of a top-level statement that is running, for questions outside of any failure."""
-    return Frame(Step(unit.stmt.span, unit.stmt.span, unit.source, "<module>", unit.code, 0), local)
+    return Frame(TraceStep(unit.stmt.span, unit.stmt.span, unit.source, "<module>", unit.code, 0), local)
 
 
 class Origin(NamedTuple):
@@ -126,10 +126,10 @@ def statements_before(origins: Origins, name: str, kind: type[stmt]) -> Iterator
             return
 
 
-def function_at(top: stmt, step: "Step") -> tree.FunctionDef | None:
+def function_at(top: stmt, step: "TraceStep") -> tree.FunctionDef | None:
     """Return the innermost function definition of the step's name around it."""
     best: tree.FunctionDef | None = None
-    stack: list[Node] = [top]
+    stack: list[SyntaxNode] = [top]
     line = step.span.line
     while stack:
         node = stack.pop()
@@ -169,7 +169,7 @@ def place_of(statement: stmt) -> Span:
             return statement.span
 
 
-def creates(value: Node) -> bool:
+def creates(value: SyntaxNode) -> bool:
     """Tell whether an expression calls something."""
     return any(isinstance(part, tree.Call) for part in own_expressions(value))
 
@@ -220,7 +220,7 @@ def expression_at(unit: "Unit", span: Span) -> expr | None:
 
 def node_at(unit: "Unit", span: Span, kind: type[_Kind]) -> _Kind | None:
     """Return the outermost node of a kind that covers exactly a span."""
-    stack: list[Node] = [unit.stmt]
+    stack: list[SyntaxNode] = [unit.stmt]
     while stack:
         node = stack.pop()
         if isinstance(node, kind) and node.span == span:

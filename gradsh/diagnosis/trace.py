@@ -13,7 +13,7 @@ _OPTIMIZED = 1  # CO_OPTIMIZED: a function, with variables of its own
 _INLINE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
-class Step(NamedTuple):
+class TraceStep(NamedTuple):
     """One frame: the expression that was running, the innermost statement around it, and the function's name."""
 
     span: Span
@@ -24,13 +24,13 @@ class Step(NamedTuple):
     offset: int
 
 
-def trace_of(machine: "Machine", error: BaseException) -> list[Step]:
+def trace_of(machine: "Machine", error: BaseException) -> list[TraceStep]:
     """Return the script's frames in the exception's traceback, outermost first.
 
     A comprehension and the argument of a command run in frames of their own, but where they stand: such a frame takes
     the place of the one around it.
     """
-    steps: list[Step] = []
+    steps: list[TraceStep] = []
     trace = error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
@@ -45,14 +45,14 @@ def trace_of(machine: "Machine", error: BaseException) -> list[Step]:
     return steps
 
 
-def _step(machine: "Machine", code: CodeType, offset: int) -> Step:
+def _step(machine: "Machine", code: CodeType, offset: int) -> TraceStep:
     unit = machine.units.of(code)
     assert unit is not None
     span = machine.units.span(code, offset)
-    return Step(span, machine.units.statement(code, span.line), unit.source, code.co_name, code, offset)
+    return TraceStep(span, machine.units.statement(code, span.line), unit.source, code.co_name, code, offset)
 
 
-def _stands_in(code: CodeType, inner: Step, outer: Step) -> bool:
+def _stands_in(code: CodeType, inner: TraceStep, outer: TraceStep) -> bool:
     if runtime_names.THUNK in code.co_varnames:
         return True
     return code.co_name in _INLINE and inner.source is outer.source and covers(outer.statement, inner.span)

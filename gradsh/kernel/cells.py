@@ -28,7 +28,7 @@ Show = Callable[[dict[str, Any], bool], None]
 _NAME_BEFORE, _NAME_AFTER = re.compile(r"[^\W\d][\w.]*\Z"), re.compile(r"\w*")
 
 
-class Failed(NamedTuple):
+class CellFailure(NamedTuple):
     """How a cell failed: the kind of the error, its message, and the story as coloured lines."""
 
     kind: str
@@ -55,15 +55,15 @@ class Cells:
 
     # ------------------------------------------------------------------ running
 
-    def run(self, text: str, number: int, first_line: int = 1) -> Failed | None:
+    def run(self, text: str, number: int, first_line: int = 1) -> CellFailure | None:
         """Run the cell of a number, whose text begins at a line of it; return how it failed, if it did."""
         style = Style(colour=True, file=f"cell {number}")
-        failed: list[Failed] = []
+        failed: list[CellFailure] = []
 
         def emit(event: Event) -> None:
             if isinstance(event, Failure) and not event.expected:
                 story = draw(event.problem, event.source, style)
-                failed.append(Failed(event.problem.kind, event.problem.title or event.problem.message, story))
+                failed.append(CellFailure(event.problem.kind, event.problem.title or event.problem.message, story))
             else:
                 self._emit(event, style)
 
@@ -71,10 +71,11 @@ class Cells:
             with interruptible(self.session):
                 outcome = self.session.run(asked(text), emit, name=style.file, first_line=first_line)
         except KeyboardInterrupt:  # the second one
-            return Failed("interrupt", "interrupted", [*_lines(failed), "interrupted"])
+            return CellFailure("interrupt", "interrupted", [*_lines(failed), "interrupted"])
         except Exception as error:  # noqa: BLE001  # a fault of ours must not take the session along
             words = f"gradsh itself failed: {type(error).__name__}: {error}"
-            return Failed("other", words, [*_lines(failed), f"error[other]: {words}", "  help: this is a bug; report it with your cell"])
+            told = [*_lines(failed), f"error[other]: {words}", "  help: this is a bug; report it with your cell"]
+            return CellFailure("other", words, told)
         return failed[-1]._replace(lines=_lines(failed)) if failed and outcome.status else None
 
     def _emit(self, event: Event, style: Style) -> None:
@@ -127,7 +128,7 @@ class Cells:
         return False, last[: len(last) - len(last.lstrip())] + "    " * last.endswith(":")
 
 
-def _lines(failed: list[Failed]) -> list[str]:
+def _lines(failed: list[CellFailure]) -> list[str]:
     return [line for one in failed for line in one.lines]
 
 

@@ -6,20 +6,20 @@ The walk goes by a list of its own and not by recursion, so that no chain of ope
 from collections.abc import Iterator
 
 from gradsh.language import tree
-from gradsh.language.node import Node
+from gradsh.language.node import SyntaxNode
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 
 
-class Scope:
+class NameScope:
     """A module, function, class or comprehension: its names, and how it uses them, in the order of the text."""
 
     __slots__ = ("bound", "children", "declared", "kind", "parameters", "parent", "uses")
 
-    def __init__(self, kind: str, parent: "Scope | None") -> None:
+    def __init__(self, kind: str, parent: "NameScope | None") -> None:
         self.kind = kind
         self.parent = parent
-        self.children: list[Scope] = []
+        self.children: list[NameScope] = []
         self.bound: set[str] = set()
         self.parameters: set[str] = set()
         self.declared: dict[str, tuple[str, Span]] = {}
@@ -32,7 +32,7 @@ class Scope:
         self.uses.append((how, name, span))
         self.bound.add(name)
 
-    def walk(self) -> Iterator["Scope"]:
+    def walk(self) -> Iterator["NameScope"]:
         """Yield this scope and all below it."""
         waiting = [self]
         while waiting:
@@ -44,10 +44,10 @@ class Scope:
 class _Walk:
     """A walk over a tree, in the order of the text."""
 
-    def run(self, root: Node) -> Scope:
+    def run(self, root: SyntaxNode) -> NameScope:
         """Return the scope of `root`, filled with all below it."""
-        top = Scope("module", None)
-        waiting: list[tuple[object, Scope, bool]] = [(root, top, False)]
+        top = NameScope("module", None)
+        waiting: list[tuple[object, NameScope, bool]] = [(root, top, False)]
         while waiting:
             item, scope, store = waiting.pop()
             if isinstance(item, tree.Name):
@@ -57,11 +57,11 @@ class _Walk:
                     scope.uses.append(("used", item.id, item.span))
             elif isinstance(item, list):
                 waiting.extend((part, scope, store) for part in reversed(item))
-            elif isinstance(item, Node):
+            elif isinstance(item, SyntaxNode):
                 waiting.extend(reversed(list(self.parts(item, scope, store))))
         return top
 
-    def parts(self, node: Node, scope: Scope, store: bool) -> Iterator[tuple[object, Scope, bool]]:
+    def parts(self, node: SyntaxNode, scope: NameScope, store: bool) -> Iterator[tuple[object, NameScope, bool]]:
         """Yield the parts of `node`, each with its scope and whether it is a target; note what `node` itself binds."""
         match node:
             case tree.Tuple() | tree.List():
@@ -97,7 +97,7 @@ class _Walk:
             case tree.ClassDef():
                 yield [node.decorator_list, node.bases, node.keywords], scope, False
                 scope.bind(node.name, node.span)
-                yield node.body, Scope("class", scope), False
+                yield node.body, NameScope("class", scope), False
             case tree.ListComp() | tree.SetComp() | tree.DictComp() | tree.GeneratorExp():
                 yield from self.comprehended(node, scope)
             case tree.Command():
@@ -109,7 +109,7 @@ class _Walk:
                 for name in node._fields:
                     yield getattr(node, name), scope, False
 
-    def note(self, node: Node, scope: Scope) -> None:
+    def note(self, node: SyntaxNode, scope: NameScope) -> None:
         """Note what imports, handlers and declarations bind or declare."""
         match node:
             case tree.Import():
@@ -127,31 +127,31 @@ class _Walk:
                     scope.uses.append((word, name, node.span))
                     scope.declared.setdefault(name, (word, node.span))
 
-    def function(self, node: tree.FunctionDef | tree.Lambda, scope: Scope) -> Iterator[tuple[object, Scope, bool]]:
+    def function(self, node: tree.FunctionDef | tree.Lambda, scope: NameScope) -> Iterator[tuple[object, NameScope, bool]]:
         """Yield the parts of a function: defaults belong to the scope around it, annotations are not read."""
         if isinstance(node, tree.FunctionDef):
             yield node.decorator_list, scope, False
         yield [node.args.defaults, node.args.kw_defaults], scope, False
         if isinstance(node, tree.FunctionDef):
             scope.bind(node.name, node.span)
-        inner = Scope("function", scope)
+        inner = NameScope("function", scope)
         for name in _parameters(node.args):
             inner.parameters.add(name)
             inner.bound.add(name)
         yield node.body, inner, False
 
     def comprehended(
-        self, node: tree.ListComp | tree.SetComp | tree.DictComp | tree.GeneratorExp, scope: Scope
-    ) -> Iterator[tuple[object, Scope, bool]]:
+        self, node: tree.ListComp | tree.SetComp | tree.DictComp | tree.GeneratorExp, scope: NameScope
+    ) -> Iterator[tuple[object, NameScope, bool]]:
         """Yield the parts of a comprehension: its first iterable belongs to the scope around it."""
-        inner = Scope("comprehension", scope)
+        inner = NameScope("comprehension", scope)
         yield node.generators[0].iter, scope, False
         for number, clause in enumerate(node.generators):
             yield from self.clause(clause, inner, first=number == 0)
         elements = [node.key, node.value] if isinstance(node, tree.DictComp) else [node.elt]
         yield elements, inner, False
 
-    def clause(self, clause: tree.comprehension, inner: Scope, first: bool) -> Iterator[tuple[object, Scope, bool]]:
+    def clause(self, clause: tree.comprehension, inner: NameScope, first: bool) -> Iterator[tuple[object, NameScope, bool]]:
         """Yield the parts of one `for … in … if …`."""
         if not first:
             yield clause.iter, inner, False
@@ -159,7 +159,7 @@ class _Walk:
         yield clause.ifs, inner, False
 
 
-def _around_comprehensions(scope: Scope) -> Scope:
+def _around_comprehensions(scope: NameScope) -> NameScope:
     """Return the scope that `:=` in a comprehension binds in."""
     while scope.kind == "comprehension" and scope.parent is not None:
         scope = scope.parent
@@ -184,7 +184,7 @@ def check_declarations(program: tree.Program) -> None:
             before.add(use)
 
 
-def _check_declaration(source: Source, scope: Scope, word: str, name: str, span: Span, before: set[str]) -> None:
+def _check_declaration(source: Source, scope: NameScope, word: str, name: str, span: Span, before: set[str]) -> None:
     """Check one name of a declaration; `before` says how the scope has used the name already."""
     if name in scope.parameters:
         _fail(source, span, f"name '{name}' is parameter and {word}", "rename the parameter")
@@ -199,7 +199,7 @@ def _check_declaration(source: Source, scope: Scope, word: str, name: str, span:
               "bind it in a function around this one, or declare it global")
 
 
-def _bound_around(scope: Scope, name: str) -> bool:
+def _bound_around(scope: NameScope, name: str) -> bool:
     """Return whether a function around `scope` binds `name`."""
     around = scope.parent
     while around is not None and around.parent is not None:

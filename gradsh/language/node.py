@@ -66,7 +66,7 @@ class _Annotated:
         cls.__init__ = _constructor(cls.__name__, cls._arguments)  # type: ignore[method-assign]
 
 
-class Node(_Annotated):
+class SyntaxNode(_Annotated):
     """A node of the tree. Two nodes are equal when their classes and fields are; spans do not count.
 
     The annotated names of a class are the arguments of its constructor, behind the span; `_fields` are all of them,
@@ -87,11 +87,11 @@ class Node(_Annotated):
         return dump(self)
 
 
-class expr(Node):  # noqa: N801
+class expr(SyntaxNode):  # noqa: N801
     """An expression."""
 
 
-class stmt(Node):  # noqa: N801
+class stmt(SyntaxNode):  # noqa: N801
     """A statement."""
 
 
@@ -108,7 +108,7 @@ def same(left: object, right: object) -> bool:
 
 def dump(node: object) -> str:
     """Return a tree as one line of text, in the manner of `ast.dump`."""
-    if isinstance(node, Node):
+    if isinstance(node, SyntaxNode):
         fields = (f"{name}={dump(getattr(node, name))}" for name in node._fields)
         return f"{type(node).__name__}({', '.join(fields)})"
     if isinstance(node, list):

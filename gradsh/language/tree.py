@@ -9,7 +9,7 @@ What the language refuses (async, except*) has no node. The pattern of a `match_
 from __future__ import annotations
 
 from gradsh.language.command_line import OptionValue
-from gradsh.language.node import Node, expr, stmt
+from gradsh.language.node import SyntaxNode, expr, stmt
 from gradsh.text.span import Source, Span
 
 # --- expressions --------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Slice(expr):
     step: expr | None
 
 
-class comprehension(Node):  # noqa: N801
+class comprehension(SyntaxNode):  # noqa: N801
     """`for target in iter if ifs[0] …`."""
 
     target: expr
@@ -203,14 +203,14 @@ class comprehension(Node):  # noqa: N801
     ifs: list[expr]
 
 
-class arg(Node):  # noqa: N801
+class arg(SyntaxNode):  # noqa: N801
     """One parameter; its annotation is kept as text."""
 
     arg: str
     annotation: expr | None
 
 
-class arguments(Node):  # noqa: N801
+class arguments(SyntaxNode):  # noqa: N801
     """The parameters of a function, laid out as in Python's `ast`."""
 
     posonlyargs: list[arg]
@@ -222,7 +222,7 @@ class arguments(Node):  # noqa: N801
     defaults: list[expr]
 
 
-class keyword(Node):  # noqa: N801
+class keyword(SyntaxNode):  # noqa: N801
     """`arg=value` in a call; arg is None for `**value`."""
 
     arg: str | None
@@ -320,7 +320,7 @@ class Match(stmt):
     cases: list[match_case]
 
 
-class match_case(Node):  # noqa: N801
+class match_case(SyntaxNode):  # noqa: N801
     """`case pattern if guard: body`. The pattern is the expression that it is written as; `P as name` is `name := P`."""
 
     pattern: expr
@@ -402,7 +402,7 @@ class Continue(stmt):
     """`continue`."""
 
 
-class ExceptHandler(Node):
+class ExceptHandler(SyntaxNode):
     """`except type as name: body`."""
 
     type: expr | None
@@ -410,14 +410,14 @@ class ExceptHandler(Node):
     body: list[stmt]
 
 
-class alias(Node):  # noqa: N801
+class alias(SyntaxNode):  # noqa: N801
     """`name as asname` in an import."""
 
     name: str
     asname: str | None
 
 
-class withitem(Node):  # noqa: N801
+class withitem(SyntaxNode):  # noqa: N801
     """`context_expr as optional_vars`."""
 
     context_expr: expr
@@ -440,7 +440,7 @@ class Command(stmt):
     text: str
 
 
-class Program(Node):
+class Program(SyntaxNode):
     """A whole source: its statements, and the source itself."""
 
     _fields = ("body",)

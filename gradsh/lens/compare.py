@@ -29,7 +29,7 @@ _MOST = 200
 """Characters that are shown of a value."""
 
 
-class Step(NamedTuple):
+class ComparedStatement(NamedTuple):
     """What a top-level statement showed, how it failed ("" where it passed), and the state after it."""
 
     line: int
@@ -83,9 +83,9 @@ def compared(script: Script) -> tuple[int, Difference | None]:
     return len(ours), None
 
 
-def steps_of(session: Session, script: Script) -> list[Step]:
+def steps_of(session: Session, script: Script) -> list[ComparedStatement]:
     """Return the steps of a script's run; a text that cannot be parsed is one step that fails."""
-    found: list[Step] = []
+    found: list[ComparedStatement] = []
     shown: list[str] = []
     failed = ""
 
@@ -97,15 +97,16 @@ def steps_of(session: Session, script: Script) -> list[Step]:
             failed = f"error[{event.problem.kind}] on line {event.line}"
         elif isinstance(event, Done):
             state = session.snapshot()
-            found.append(Step(event.line, event.end_line, tuple("\n".join(shown).split("\n")), failed, state.tensors, state.buffers))
+            lines = tuple("\n".join(shown).split("\n"))
+            found.append(ComparedStatement(event.line, event.end_line, lines, failed, state.tensors, state.buffers))
             shown.clear()
             failed = ""
 
     session.run(script.text, emit, name=script.name, keep_going=True)
-    return found or [Step(1, 1, (), failed, {}, {})]
+    return found or [ComparedStatement(1, 1, (), failed, {}, {})]
 
 
-def _differences(one: Step, other: Step) -> Iterator[tuple[str, str, str]]:
+def _differences(one: ComparedStatement, other: ComparedStatement) -> Iterator[tuple[str, str, str]]:
     """Yield (what, gradsh's, PyTorch's) of each difference, the most telling first."""
     if one.failed != other.failed:
         yield "how the statement ends", one.failed or "it passes", other.failed or "it passes"

@@ -10,7 +10,7 @@ from gradsh.diagnosis.explain_graph import GRAPH_STORIES
 from gradsh.engine.graph.types import Location
 from gradsh.lens.faults import fault_of_call
 from gradsh.lens.machine import PythonMachine
-from gradsh.runtime.machine import Failed
+from gradsh.runtime.machine import StatementFailure
 from gradsh.text.fault import Fault
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradsh.lens.watcher import Watcher
 
 
-def diagnose(watcher: "Watcher", error: BaseException, top: int | None = None) -> Failed:
+def diagnose(watcher: "Watcher", error: BaseException, top: int | None = None) -> StatementFailure:
     """Return a failure as data; `top` is the line of the top-level statement where that is known."""
     failure = watcher.passes.failure
     known: Fault | None = None
@@ -34,11 +34,11 @@ def diagnose(watcher: "Watcher", error: BaseException, top: int | None = None) -
             case.fields = fault.fields
         GRAPH_STORIES.get(case.kind, Case.failed)(case)
         first = case.steps[0].statement.line if case.steps else case.line
-        watcher.told = Failed(problem_of(case), case.line, top or first, case.source, type(error).__name__)
+        watcher.told = StatementFailure(problem_of(case), case.line, top or first, case.source, type(error).__name__)
         return watcher.told  # type: ignore[no-any-return]
 
 
-def told(watcher: "Watcher", error: BaseException, top: int | None = None) -> Failed:
+def told(watcher: "Watcher", error: BaseException, top: int | None = None) -> StatementFailure:
     """Return a failure as data, whatever state the program has left its objects in: then with its message alone."""
     try:
         return diagnose(watcher, error, top)
@@ -46,4 +46,4 @@ def told(watcher: "Watcher", error: BaseException, top: int | None = None) -> Fa
         if os.environ.get("GRADSH_DEBUG"):
             raise
         problem = Problem(kind_of(error), words_of(error) or type(error).__name__)
-        return Failed(problem, top or 0, top or 0, Source("", ""), type(error).__name__)
+        return StatementFailure(problem, top or 0, top or 0, Source("", ""), type(error).__name__)

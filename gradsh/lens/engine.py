@@ -38,7 +38,7 @@ from gradsh.probe.budget import Budget
 from gradsh.probe.foreign import tensor_of
 from gradsh.process.limits import UNBOUNDED, Limits
 from gradsh.runtime.activation import describe
-from gradsh.runtime.machine import Failed, Invocation, Machine
+from gradsh.runtime.machine import Invocation, Machine, StatementFailure
 from gradsh.runtime.script_globals import STANDING, Offer
 from gradsh.session.session import Session
 from gradsh.text.fault import fail
@@ -180,7 +180,7 @@ class TorchSession(Session):
         """Return the program's `checkpoint`."""
         return checkpoint  # type: ignore[no-any-return]
 
-    def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
+    def _run_statement(self, statement: stmt, source: Source, line: int) -> StatementFailure | None:
         try:
             return super()._run_statement(statement, source, line)
         finally:
@@ -316,7 +316,7 @@ class _Mirrored(weakref.ref[Any]):
         return tensor_of(super().__call__())
 
 
-def _diagnose(machine: Any, error: BaseException, unit: Unit | None) -> Failed:
+def _diagnose(machine: Any, error: BaseException, unit: Unit | None) -> StatementFailure:
     return told(machine.watcher, error, None if unit is None else unit.stmt.span.line)
 
 

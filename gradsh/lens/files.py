@@ -37,7 +37,7 @@ def _library_folders() -> tuple[str, ...]:
     return (_PACKAGE, *(os.path.join(path, "") for path in sorted(found) if path))  # noqa: PTH118
 
 
-class Files:
+class UserFiles:
     """Tells the user's files from libraries. `own` are files that count as the user's wherever they lie."""
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Which line of the user's own files made a node: each line event notes the number that the next node will get.
 
-A node's line is found by bisection with its `_sequence_nr()`, so an operation costs nothing. Lines come from
+A node's line is found by bisection with its `_sequence_nr()`, so an operation costs nothing. LineTracer come from
 `sys.monitoring` where Python has it (3.12), else from a trace function. Numbers are counted per thread, and so is a `Log`.
 
 A place has the form of the interpreter's: (activation, code, -line), where an activation is (parent, number of the pass
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from gradsh.lens.files import Files, Loop, Loops
+from gradsh.lens.files import Loop, Loops, UserFiles
 from gradsh.runtime.activation import ROOT, Activation
 
 Place = tuple[Activation, Any, int]
@@ -29,7 +29,7 @@ class Log:
 
     __slots__ = ("files", "modules", "muted", "next_number", "numbers", "places", "stack")
 
-    def __init__(self, files: Files, next_number: Callable[[], int]) -> None:
+    def __init__(self, files: UserFiles, next_number: Callable[[], int]) -> None:
         self.files = files
         self.next_number = next_number
         self.numbers: list[int] = []
@@ -187,10 +187,10 @@ class Running:
             self.activation = (self.activation, 1, None, 0)
 
 
-class Lines:
+class LineTracer:
     """Follows the lines of all threads while it is on."""
 
-    def __init__(self, files: Files, next_number: Callable[[], int]) -> None:
+    def __init__(self, files: UserFiles, next_number: Callable[[], int]) -> None:
         self.files = files
         self.next_number = next_number
         self.logs: list[Log] = []

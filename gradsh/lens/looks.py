@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.commands import GRAMMARS, find
 from gradsh.contracts.events import Result, Snapshot
-from gradsh.contracts.state import Call, Failed, State
+from gradsh.contracts.state import CommandCall, Failed, State
 from gradsh.diagnosis.history import History
 from gradsh.diagnosis.provenance import Frame, Origins
-from gradsh.diagnosis.trace import Step
+from gradsh.diagnosis.trace import TraceStep
 from gradsh.engine.graph.types import Location
 from gradsh.language.parser import parse
 from gradsh.language.tree import Command, Constant
@@ -101,7 +101,7 @@ class LensControl:
         code = self.frame.f_code
         span = self.machine.units.span(code, self.frame.f_lasti)
         source = self.machine.units.of(code).source
-        step = Step(span, self.machine.units.statement(code, span.line), source, code.co_name, code, self.frame.f_lasti)
+        step = TraceStep(span, self.machine.units.statement(code, span.line), source, code.co_name, code, self.frame.f_lasti)
         local = None if code.co_name == "<module>" else self.machine.values(variables_of(self.frame))
         found = History(Origins(self.machine, [Frame(step, local)])).cuts_of(tensor)
         return [(one.span.line, source.line(one.span.line).strip(), one.cut) for one in found]
@@ -156,7 +156,7 @@ def look(
         state = State(dict(reach), control, watcher.line_of, machine.locate)
         failed = watcher.told
         state.failed = None if failed is None else Failed(failed.problem, failed.source, failed.line)
-        state.call = Call(0, texts or tuple(name_of(one, reach, world) for one in subjects), {}, Source("", ""))
+        state.call = CommandCall(0, texts or tuple(name_of(one, reach, world) for one in subjects), {}, Source("", ""))
         report = run(state, world)
         return Look(name, report, find(name).view(report), format)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
-from gradsh.lens.files import Files
+from gradsh.lens.files import UserFiles
 from gradsh.lens.mirror import World
 from gradsh.lens.units import ScriptUnits, Sources
 from gradsh.runtime.activation import ROOT, Place, describe
@@ -28,7 +28,7 @@ class PythonMachine:
     has_pins = False
 
     def __init__(
-        self, files: Files, sources: Sources | ScriptUnits, world: World, error: BaseException | None, place: object
+        self, files: UserFiles, sources: Sources | ScriptUnits, world: World, error: BaseException | None, place: object
     ) -> None:
         self.files = files
         self.units = sources

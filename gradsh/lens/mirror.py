@@ -17,7 +17,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens import older
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
-from gradsh.lens.lines import Lines
+from gradsh.lens.lines import LineTracer
 from gradsh.lens.nodes import TorchNode, TorchParameter, TorchTensor
 from gradsh.lens.saved_tensors import (
     MARK,
@@ -40,7 +40,7 @@ _UNMARKED: tuple[None, None, tuple[()]] = (None, None, ())
 class World:
     """Answers the probes for one question: each tensor, node and storage has one object in it."""
 
-    def __init__(self, lines: Lines, writes: Writes) -> None:
+    def __init__(self, lines: LineTracer, writes: Writes) -> None:
         self.lines = lines
         self.log = lines.log()
         self.writes = writes
@@ -320,7 +320,7 @@ def _is_leaf(function: Any) -> bool:
 
 
 @contextmanager
-def world_of(lines: Lines, writes: Writes) -> Iterator[World]:
+def world_of(lines: LineTracer, writes: Writes) -> Iterator[World]:
     """Let the probes look at PyTorch's world within the block."""
     world = World(lines, writes)
     token = looking.set(world)

@@ -8,13 +8,13 @@ import torch
 from gradsh.lens.replaced import Replaced, is_compiling
 
 if TYPE_CHECKING:
-    from gradsh.lens.lines import Lines
+    from gradsh.lens.lines import LineTracer
 
 
 class Modules:
     """Follows the calls of all modules while it is on. (A hook of all modules would be compiled into their graphs.)"""
 
-    def __init__(self, lines: "Lines") -> None:
+    def __init__(self, lines: "LineTracer") -> None:
         self.lines = lines
         self._replaced = Replaced()
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gradsh.engine.graph.types import Location
-from gradsh.lens.lines import Lines
+from gradsh.lens.lines import LineTracer
 from gradsh.lens.saved_tensors import MARK, NAMES, outlines_of, raw_entries, saved_names
 
 _ENTRY = "_engine_run_backward"
@@ -37,7 +37,7 @@ class PassNote(NamedTuple):
 class Passes:
     """Follows the passes; `notes` has the latest of them, `failure` what the latest failed one was found to need."""
 
-    def __init__(self, lines: Lines, explain: Callable[..., object]) -> None:
+    def __init__(self, lines: LineTracer, explain: Callable[..., object]) -> None:
         self.lines = lines
         self.explain = explain
         """Tells what a failed pass needed, while its graph is there."""

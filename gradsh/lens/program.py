@@ -13,7 +13,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep 
 _FUTURE = 0x1FF0000  # the flags of `from __future__` statements
 
 
-class Program:
+class PythonProgram:
     """A program: its file, its module `__main__`, and its code. `module` names it as `python -m` does."""
 
     def __init__(self, name: str, arguments: list[str], *, module: bool) -> None:

@@ -18,7 +18,7 @@ from gradsh.lens.lines import Log
 from gradsh.lens.replaced import Replaced, is_compiling
 
 if TYPE_CHECKING:
-    from gradsh.lens.lines import Lines
+    from gradsh.lens.lines import LineTracer
 
 _PASSES = ((torch.Tensor, "backward"), (torch.autograd, "backward"), (torch.autograd, "grad"))
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -40,7 +40,7 @@ _mode_is_on = torch._C._is_torch_function_mode_enabled
 class Quiet:
     """Wraps these functions while it is on."""
 
-    def __init__(self, lines: "Lines") -> None:
+    def __init__(self, lines: "LineTracer") -> None:
         self.lines = lines
         self._replaced = Replaced()
 

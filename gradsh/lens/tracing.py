@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gradsh.contracts.events import Failure, Print
 from gradsh.lens import missing
-from gradsh.lens.program import Program, end_by_interrupt, show, strip
+from gradsh.lens.program import PythonProgram, end_by_interrupt, show, strip
 from gradsh.render.style import style_for
 from gradsh.render.text import lines_of
 from gradsh.run.sinks import JsonSink, TextSink
@@ -105,7 +105,7 @@ def main(words: list[str]) -> int:
         sys.stderr.write(f"gradsh: {lacking}\n")
         return 2
     try:
-        program = Program(options.program, list(options.arguments), module=options.module)
+        program = PythonProgram(options.program, list(options.arguments), module=options.module)
         text = program.read()
     except (OSError, ImportError) as error:
         sys.stderr.write(f"gradsh: cannot open {options.program}: {getattr(error, 'strerror', None) or error}\n")

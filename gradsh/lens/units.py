@@ -9,7 +9,7 @@ from typing import Any
 from gradsh.compiler.lower import characters
 from gradsh.compiler.scopes import children
 from gradsh.language import tree
-from gradsh.language.node import Node, stmt
+from gradsh.language.node import SyntaxNode, stmt
 from gradsh.runtime.activation import Units, statement_lines
 from gradsh.text.span import Source, Span
 
@@ -54,7 +54,7 @@ def _by_line(whole: stmt) -> dict[int, Span]:
 
 
 def _statements_in(whole: stmt) -> Iterator[stmt]:
-    stack: list[Node] = [whole]
+    stack: list[SyntaxNode] = [whole]
     while stack:
         node = stack.pop()
         if isinstance(node, stmt):
@@ -153,7 +153,7 @@ def _converted(node: ast.AST, source: Source, around: Span) -> Any:
         inner = [_converted(one, source, span) for case in node.cases for one in case.body]
         return tree.If(span, _converted(node.subject, source, span), inner, [])
     kind = getattr(tree, _STANDS_FOR.get(name, name))
-    fresh: Node = object.__new__(kind)
+    fresh: SyntaxNode = object.__new__(kind)
     fresh.span = span
     for field in kind._fields:
         setattr(fresh, field, _field(getattr(node, field, None), source, span))

@@ -12,8 +12,8 @@ import torch
 
 from gradsh.engine.graph.types import Location
 from gradsh.lens.faults import fault_of_pass
-from gradsh.lens.files import Files
-from gradsh.lens.lines import Lines
+from gradsh.lens.files import UserFiles
+from gradsh.lens.lines import LineTracer
 from gradsh.lens.mirror import World, world_of
 from gradsh.lens.modules import Modules
 from gradsh.lens.older import HIDDEN
@@ -29,8 +29,8 @@ class Watcher:
     """What is known of a running program."""
 
     def __init__(self, *, writes: bool = True, modules: bool = True) -> None:
-        self.files = Files()
-        self.lines = Lines(self.files, torch._C._autograd._get_sequence_nr)
+        self.files = UserFiles()
+        self.lines = LineTracer(self.files, torch._C._autograd._get_sequence_nr)
         self.writes = Writes(self.lines)
         self.modules = Modules(self.lines)
         self.passes = Passes(self.lines, partial(fault_of_pass, self.look))

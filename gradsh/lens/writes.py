@@ -17,7 +17,7 @@ from gradsh.lens import older
 from gradsh.lens.replaced import Replaced, is_compiling
 
 if TYPE_CHECKING:
-    from gradsh.lens.lines import Lines
+    from gradsh.lens.lines import LineTracer
 
 Place = Any
 _KEPT_WRITES = 256
@@ -40,7 +40,7 @@ _STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "embedding_renorm_
 class Writes:
     """The places of in-place writes. `lines` knows where the program stands."""
 
-    def __init__(self, lines: "Lines") -> None:
+    def __init__(self, lines: "LineTracer") -> None:
         self.lines = lines
         self.known: dict[int, list[tuple[int, Place]]] = {}
         """memory -> (version after the write, place)"""

@@ -16,7 +16,7 @@ from gradsh.probe.given import arrays_instead
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
-from gradsh.probe.places import Lines, call_around
+from gradsh.probe.places import LineTable, call_around
 from gradsh.probe.snapshot import node_name, nodes_below_all
 
 FunctionOf = Callable[[Any], str]
@@ -160,7 +160,7 @@ class Survey:
         function_of: FunctionOf, *, by_node: bool = False,
     ) -> None:
         self.names = Names(variables)
-        self.lines = Lines(line_of)
+        self.lines = LineTable(line_of)
         self.function_of = function_of
         self.modules = ModulePaths(variables)
         self.numbers: dict[int, int] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.types import LineOf
 from gradsh.probe.module_paths import ModulePaths
-from gradsh.probe.places import Lines
+from gradsh.probe.places import LineTable
 from gradsh.probe.snapshot import node_name
 from gradsh.process.pace import paced
 
@@ -139,7 +139,7 @@ def functions_of(runs: list[Run], scopes_of: ScopesOf) -> list[str]:
 def by_line(nodes: Sequence[Node], line_of: LineOf) -> list[NodeFold]:
     """Return what each line made without another's between, from nodes in order of birth."""
     found: list[tuple[int | None, list[Node]]] = []
-    lines = Lines(line_of)
+    lines = LineTable(line_of)
     for node in nodes:
         line = lines.of_node(node)
         if not found or found[-1][0] != line:

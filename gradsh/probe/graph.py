@@ -30,7 +30,7 @@ from gradsh.probe.given import freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
-from gradsh.probe.places import Lines
+from gradsh.probe.places import LineTable
 from gradsh.probe.snapshot import node_name, nodes_below_all, short_name
 from gradsh.process.pace import paced
 from gradsh.text.fault import fail
@@ -200,7 +200,7 @@ class _Sum:
 
     __slots__ = ("freed_at", "lines", "states")
 
-    def __init__(self, nodes: Sequence[Node], lines: Lines, sizes: dict[int, int]) -> None:
+    def __init__(self, nodes: Sequence[Node], lines: LineTable, sizes: dict[int, int]) -> None:
         """Go through the nodes once; the bytes of the memories that their live saved tensors stand in are added to `sizes`."""
         self.freed_at: dict[int, object] = {}
         states = self.states = defaultdict[str, list[int]](lambda: [0, 0])
@@ -229,7 +229,7 @@ class _Sum:
 def _sums(folds: Sequence[NodeFold], alone: Sequence[Node], line_of: LineOf) -> tuple[dict[int, _Sum], tuple[int, int, int]]:
     """Return what each fold sums up to, by its id; and `GraphReport.saved` of the nodes in them and of those `alone`."""
     sizes: dict[int, int] = {}
-    lines = Lines(line_of)
+    lines = LineTable(line_of)
     sums = {id(one): _Sum(one.nodes, lines, sizes) for one in folds}
     found = [one.states for one in (*sums.values(), _Sum(alone, lines, sizes))]
     live = sum(count for states in found for state, (count, _) in states.items() if state != "freed")

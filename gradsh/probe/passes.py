@@ -13,7 +13,7 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.names import Names
-from gradsh.probe.places import Lines
+from gradsh.probe.places import LineTable
 from gradsh.probe.snapshot import node_name
 from gradsh.text.tuples import NamedTuple
 
@@ -111,7 +111,7 @@ class Recorder(Observer):
     __slots__ = ("_alike", "freed", "kept", "line_of", "pinned", "ran", "saving", "written")
 
     def __init__(self, line_of: Any) -> None:
-        self.line_of = Lines(line_of).of
+        self.line_of = LineTable(line_of).of
         self.ran = 0
         self.saving = 0
         self.freed: list[_Noted] = []

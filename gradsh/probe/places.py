@@ -15,7 +15,7 @@ def call_around(activation: Any) -> object:
     return activation
 
 
-class Lines:
+class LineTable:
     """The lines of places; a place is the same in each pass of a loop and in each call."""
 
     def __init__(self, line_of: LineOf) -> None:

@@ -22,7 +22,7 @@ from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import given_back
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Buffer, Buffers, PassReport, Written, live_entries, saves
-from gradsh.probe.places import Lines
+from gradsh.probe.places import LineTable
 from gradsh.probe.snapshot import node_name
 from gradsh.process.pace import paced
 from gradsh.text.fault import fail, fault_of
@@ -174,7 +174,7 @@ def _targets(inputs: Sequence[Tensor]) -> set[Node]:
 
 
 def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str]) -> PassReport:
-    names, lines, alike = Names(variables), Lines(line_of), Buffers()
+    names, lines, alike = Names(variables), LineTable(line_of), Buffers()
     given = given_back(course.freed)
     freed: list[Buffer] = []
     for node in paced(course.freed, "told"):

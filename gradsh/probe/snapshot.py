@@ -11,7 +11,7 @@ from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.graph.types import LineOf
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module, parameters_of
-from gradsh.probe.places import Lines
+from gradsh.probe.places import LineTable
 from gradsh.process.pace import EVERY, found
 from gradsh.text.fault import fail
 
@@ -35,7 +35,7 @@ def tensors_of(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
 
 def snapshot(variables: Mapping[str, object], line_of: LineOf) -> tuple[dict[str, object], dict[str, object]]:
     """Return (`tensors`, `buffers`) of product.md's `state`; `line_of` turns an engine's place into a line."""
-    line_of = Lines(line_of).of
+    line_of = LineTable(line_of).of
     tensors: dict[str, Any] = {}
     buffers: dict[str, Any] = {}
     for name, tensor in tensors_of(variables):

@@ -17,7 +17,7 @@ CALLS = {"x86_64": {"ptrace": 101, "io_uring_setup": 425, "shmget": 29}, "aarch6
 SECRET = "GRADSH_TRIAL"  # the name of a variable
 
 
-class Trial(NamedTuple):
+class Breakout(NamedTuple):
     """What a process tries that has broken out of the language: it raises where a wall holds. `wall` holds it."""
 
     what: str
@@ -86,28 +86,28 @@ def _inherited(_: str) -> None:
 _open_before = [-1]
 
 TRIALS = (
-    Trial("read a file of the user's", "Landlock", lambda path: open(path, "rb").read()),  # noqa: PTH123, SIM115
-    Trial("list a folder", "Landlock", lambda path: os.listdir(os.path.dirname(path))),  # noqa: PTH120, PTH208
-    Trial("read /proc/self/environ", "Landlock", lambda _: open("/proc/self/environ", "rb")),  # noqa: PTH123, SIM115
-    Trial("write a file", "Landlock", lambda path: open(path, "ab")),  # noqa: PTH123, SIM115
-    Trial("make a file", "Landlock", lambda path: open(path + "x", "wb")),  # noqa: PTH123, SIM115
-    Trial("delete a file", "Landlock", os.unlink),
-    Trial("make a folder", "Landlock", lambda path: os.mkdir(path + "y")),  # noqa: PTH102
-    Trial("change a file's rights", "seccomp", lambda path: os.chmod(path, 0o777)),  # noqa: PTH101
-    Trial("link to a file", "seccomp", lambda path: os.link(path, path + "z")),
-    Trial("run a program", "both", _execute),
-    Trial("run a program from memory", "seccomp", _execute_from_memory),
-    Trial("start a process", "seccomp", lambda _: os.fork() or os._exit(1)),
-    Trial("send over the network", "seccomp", _send),
-    Trial("connect to a local service", "seccomp", _connect_locally),
-    Trial("signal another process", "both", lambda _: os.kill(os.getppid(), signal.SIGCONT)),
-    Trial("signal a process group", "both", lambda _: os.killpg(0, signal.SIGCONT)),
-    Trial("trace another process", "both", _call("ptrace", 16, os.getpid())),
-    Trial("share memory with other processes", "seccomp", _call("shmget", 0, 4096, 0o1600)),
-    Trial("ask the kernel through io_uring", "seccomp", _call("io_uring_setup", 0, 0)),
-    Trial("type into the terminal", "seccomp", _type),
-    Trial("read the environment's secrets", "environment", _environment),
-    Trial("use a file that was left open", "closing", _inherited),
+    Breakout("read a file of the user's", "Landlock", lambda path: open(path, "rb").read()),  # noqa: PTH123, SIM115
+    Breakout("list a folder", "Landlock", lambda path: os.listdir(os.path.dirname(path))),  # noqa: PTH120, PTH208
+    Breakout("read /proc/self/environ", "Landlock", lambda _: open("/proc/self/environ", "rb")),  # noqa: PTH123, SIM115
+    Breakout("write a file", "Landlock", lambda path: open(path, "ab")),  # noqa: PTH123, SIM115
+    Breakout("make a file", "Landlock", lambda path: open(path + "x", "wb")),  # noqa: PTH123, SIM115
+    Breakout("delete a file", "Landlock", os.unlink),
+    Breakout("make a folder", "Landlock", lambda path: os.mkdir(path + "y")),  # noqa: PTH102
+    Breakout("change a file's rights", "seccomp", lambda path: os.chmod(path, 0o777)),  # noqa: PTH101
+    Breakout("link to a file", "seccomp", lambda path: os.link(path, path + "z")),
+    Breakout("run a program", "both", _execute),
+    Breakout("run a program from memory", "seccomp", _execute_from_memory),
+    Breakout("start a process", "seccomp", lambda _: os.fork() or os._exit(1)),
+    Breakout("send over the network", "seccomp", _send),
+    Breakout("connect to a local service", "seccomp", _connect_locally),
+    Breakout("signal another process", "both", lambda _: os.kill(os.getppid(), signal.SIGCONT)),
+    Breakout("signal a process group", "both", lambda _: os.killpg(0, signal.SIGCONT)),
+    Breakout("trace another process", "both", _call("ptrace", 16, os.getpid())),
+    Breakout("share memory with other processes", "seccomp", _call("shmget", 0, 4096, 0o1600)),
+    Breakout("ask the kernel through io_uring", "seccomp", _call("io_uring_setup", 0, 0)),
+    Breakout("type into the terminal", "seccomp", _type),
+    Breakout("read the environment's secrets", "environment", _environment),
+    Breakout("use a file that was left open", "closing", _inherited),
 )
 
 

@@ -13,7 +13,7 @@ from gradsh.engine.ambient import current, enter, tell
 from gradsh.engine.values.device import check_device
 from gradsh.engine.values.dtype import ForeignDType, foreign
 from gradsh.language import tree
-from gradsh.language.node import Node
+from gradsh.language.node import SyntaxNode
 from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.render.diagnostic import draw
@@ -176,7 +176,7 @@ class NameChecker:
             return False
         return True
 
-    def _value(self, node: Node) -> Any:
+    def _value(self, node: SyntaxNode) -> Any:
         """Return the namespace, or what is in one, that an expression stands for wherever it stands; None: not known."""
         if isinstance(node, tree.Name):
             if node.id in self.bound:
@@ -193,7 +193,7 @@ class NameChecker:
                     return None
         return None
 
-    def _imported(self, node: Node) -> Iterator[tuple[str, object]]:
+    def _imported(self, node: SyntaxNode) -> Iterator[tuple[str, object]]:
         """Yield (name, value) for each name that an import binds; one that fails is a problem."""
         imports = self.machine.offer.imports
         if isinstance(node, tree.Import):
@@ -236,20 +236,20 @@ def _fields(error: Exception) -> dict[str, Any]:
     return {} if fault is None else fault.fields
 
 
-def _is_for_types(test: Node) -> bool:
+def _is_for_types(test: SyntaxNode) -> bool:
     """Whether an `if` asks for TYPE_CHECKING, so that its imports never run."""
     return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    stack: list[Node] = [node]
+def _walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
+    stack: list[SyntaxNode] = [node]
     while stack:
         one = stack.pop()
         yield one
         stack.extend(reversed(list(children(one))))
 
 
-def _binds(node: Node) -> Iterator[str]:
+def _binds(node: SyntaxNode) -> Iterator[str]:
     """Yield the names that a node binds, in whatever scope."""
     match node:
         case tree.Program() | tree.FunctionDef() | tree.ClassDef():

@@ -1,6 +1,6 @@
 """Edits of a text by spans: insertions and replacements, collected first and applied together."""
 
-from gradsh.language.node import Node
+from gradsh.language.node import SyntaxNode
 from gradsh.text.span import Source, Span
 
 _CLOSING, _OPENING, _INSTEAD = range(3)
@@ -31,7 +31,7 @@ class Edits:
         self._made = [one for one in self._made if not self._inside(one, start, end)]
         self._made.append((start, _INSTEAD, end, text))
 
-    def of(self, node: Node) -> str:
+    def of(self, node: SyntaxNode) -> str:
         """Return the text of a node with the edits inside it."""
         return self.rendered(*self.range(node.span))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.compiler.scopes import bound_names, children
 from gradsh.language import tree
-from gradsh.language.node import Node, stmt
+from gradsh.language.node import SyntaxNode, stmt
 from gradsh.runtime.script_globals import STANDING
 from gradsh.session.session import Session
 
@@ -83,7 +83,7 @@ class PythonNames:
             yield from (name for name in self._below(statement, taken | own) if value is None or not _within(name, value))
             taken |= own
 
-    def _below(self, node: Node, bound: set[str]) -> Iterator[tree.Name]:
+    def _below(self, node: SyntaxNode, bound: set[str]) -> Iterator[tree.Name]:
         if isinstance(node, tree.Name):
             if node.id not in bound:
                 yield node
@@ -97,7 +97,7 @@ class PythonNames:
             yield from self._below(child, inner)
 
 
-def _within(inner: Node, outer: Node) -> bool:
+def _within(inner: SyntaxNode, outer: SyntaxNode) -> bool:
     return outer.span[:2] <= inner.span[:2] and inner.span[2:] <= outer.span[2:]
 
 

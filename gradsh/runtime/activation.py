@@ -15,7 +15,7 @@ from typing import Any
 from gradsh.compiler import runtime_names as names
 from gradsh.compiler.lower import Unit, characters
 from gradsh.compiler.scopes import children
-from gradsh.language.node import Node, stmt
+from gradsh.language.node import SyntaxNode, stmt
 from gradsh.language.tree import For, With
 from gradsh.text.fault import Fault, interruption
 from gradsh.text.span import Source, Span
@@ -26,7 +26,7 @@ Where = tuple[Activation, Any, int]
 ROOT: Activation = (None, 0, None, -1)
 
 
-class Call(NamedTuple):
+class CallSite(NamedTuple):
     """A call on the way to a place: where it was made, in which pass of a loop there (0: none), and of which function."""
 
     span: Span
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
     span: Span
     source: Source
-    calls: tuple[Call, ...]
+    calls: tuple[CallSite, ...]
     iteration: int
     statement: Span
     passes: tuple[int, ...]
@@ -66,7 +66,7 @@ class Errand:
         self.run = run
 
 
-class Progress:
+class ExecutionState:
     """The activation now, and what must happen at the next tick; generated code reports to its methods.
 
     A frame is the script's if it runs with the machine's builtins, whichever of the program's files it belongs to.
@@ -265,7 +265,7 @@ class Units:
         table = self._headers.get(filename)
         if table is None:
             table = self._headers[filename] = {}
-            stack: list[Node] = [unit.stmt]
+            stack: list[SyntaxNode] = [unit.stmt]
             while stack:
                 node = stack.pop()
                 if isinstance(node, For):
@@ -290,7 +290,7 @@ class Units:
 
 def statement_lines(top: stmt) -> Iterator[tuple[int, Span]]:
     """Yield (line, statement) for every line of every statement, outer ones first."""
-    stack: list[Node] = [top]
+    stack: list[SyntaxNode] = [top]
     while stack:
         node = stack.pop()
         if isinstance(node, stmt):
@@ -352,7 +352,7 @@ def describe(units: Units, where: Where) -> Place:
             level.append(number)
         current = parent
     path = tuple(
-        Call(units.span(site, at), numbers[0] if numbers else 0, name, _source(units, site))
+        CallSite(units.span(site, at), numbers[0] if numbers else 0, name, _source(units, site))
         for site, at, name, numbers in reversed(calls)
     )
     statement = units.statement(code, span.line)

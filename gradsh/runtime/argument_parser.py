@@ -30,7 +30,7 @@ def _check_texts(options: Mapping[str, object]) -> None:
             raise fail("type", f"{name} takes a text, not {type(options[name]).__name__}", TypeError)
 
 
-class Group:
+class ArgumentGroup:
     """A parser, or a group of a parser's arguments, as a script holds it."""
 
     __script_attributes__ = frozenset({
@@ -53,14 +53,14 @@ class Group:
         made = self._inner.add_argument(*names, **options)
         check_ordinary(self, made.dest)
 
-    def add_argument_group(self, *texts: str, **options: str) -> "Group":
+    def add_argument_group(self, *texts: str, **options: str) -> "ArgumentGroup":
         """Return a group of arguments that help shows together."""
         _check_texts(options | dict(zip(("title", "description"), texts, strict=False)))
-        return Group(self._inner.add_argument_group(*texts, **options))
+        return ArgumentGroup(self._inner.add_argument_group(*texts, **options))
 
-    def add_mutually_exclusive_group(self, *, required: bool = False) -> "Group":
+    def add_mutually_exclusive_group(self, *, required: bool = False) -> "ArgumentGroup":
         """Return a group of which only one argument may be given."""
-        return Group(self._inner.add_mutually_exclusive_group(required=required))
+        return ArgumentGroup(self._inner.add_mutually_exclusive_group(required=required))
 
     def set_defaults(self, **defaults: Any) -> None:
         """Set defaults, also of names that no argument has."""
@@ -73,11 +73,11 @@ class Group:
         return self._inner.get_default(dest)
 
 
-class Parser(Group):
+class Parser(ArgumentGroup):
     """`argparse.ArgumentParser`."""
 
     __module__ = "argparse"
-    __script_attributes__ = Group.__script_attributes__ | {
+    __script_attributes__ = ArgumentGroup.__script_attributes__ | {
         "parse_args", "parse_known_args", "print_help", "format_help", "print_usage", "format_usage", "error", "exit",
         "add_subparsers",
     }

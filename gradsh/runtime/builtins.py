@@ -9,13 +9,13 @@ from typing import Any, NoReturn, TypeVar
 from gradsh.compiler.expressions import identifier
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.bounded_operators import modular_power, power
-from gradsh.runtime.hints import Hint
+from gradsh.runtime.hints import TypeHint
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.modules import OR_TRACE
 from gradsh.runtime.pytorch_names import tell_absent
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
 from gradsh.runtime.session_files import open as open_file
-from gradsh.runtime.type_proxies import Kind
+from gradsh.runtime.type_proxies import TypeProxy
 from gradsh.runtime.unions import Alternative, Either
 from gradsh.text.fault import fail
 
@@ -206,11 +206,11 @@ def _types(machine: RuntimeHost) -> dict[str, object]:
             return type
         if isinstance(kind, RangeBuiltin):
             return (range, LongRange)
-        if isinstance(kind, Either | Hint) and kind.kinds != (kind,):
+        if isinstance(kind, Either | TypeHint) and kind.kinds != (kind,):
             return tuple(type(None) if one is None else plain(one) for one in kind.kinds)
         if isinstance(kind, tuple):
             return tuple(plain(one) for one in kind)
-        return kind._kind if isinstance(kind, Kind) else kind
+        return kind._kind if isinstance(kind, TypeProxy) else kind
 
     def isinstance_(value: object, kind: object, /) -> bool:
         return isinstance(value, plain(kind))
@@ -241,7 +241,7 @@ class TypeBuiltin(Alternative):
         """Return the type of the one value."""
         if len(values) != 1:
             raise fail("type", "type() takes one argument here; write a `class` statement to make a class", TypeError)
-        if values[0] is self or isinstance(values[0], type | Kind):
+        if values[0] is self or isinstance(values[0], type | TypeProxy):
             return self
         return self._of(values[0])
 

@@ -7,7 +7,7 @@ from typing import Any
 from gradsh.compiler import runtime_names
 from gradsh.engine.attribute_names import ordinary
 from gradsh.runtime.guard import is_script_class
-from gradsh.runtime.hints import Hint
+from gradsh.runtime.hints import TypeHint
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import listed
 from gradsh.runtime.modules import OR_TRACE
@@ -246,5 +246,5 @@ def load_dataclasses(machine: RuntimeHost) -> Mapping[str, object]:
 
     own = {"dataclass": dataclass, "field": field, "fields": fields, "asdict": asdict, "astuple": astuple,
            "replace": replace, "is_dataclass": is_dataclass}  # fmt: skip
-    hints = {name: Hint(name) for name in ("InitVar", "KW_ONLY")}
+    hints = {name: TypeHint(name) for name in ("InitVar", "KW_ONLY")}
     return own | hints | listed(dataclasses, "FrozenInstanceError") | {"MISSING": MISSING}

@@ -7,7 +7,7 @@ from typing import Any
 from gradsh.compiler import runtime_names
 
 
-class Hint:
+class TypeHint:
     """A type for annotations, as it is or with arguments (`List[int]`)."""
 
     __slots__ = ("_args", "_name")
@@ -17,14 +17,14 @@ class Hint:
         self._name = name
         self._args = args
 
-    def __getitem__(self, args: object) -> "Hint":
-        return Hint(self._name, args if isinstance(args, tuple) else (args,))
+    def __getitem__(self, args: object) -> "TypeHint":
+        return TypeHint(self._name, args if isinstance(args, tuple) else (args,))
 
-    def __or__(self, other: object) -> "Hint":
-        return Hint("Union", (self, other))
+    def __or__(self, other: object) -> "TypeHint":
+        return TypeHint("Union", (self, other))
 
-    def __ror__(self, other: object) -> "Hint":
-        return Hint("Union", (other, self))
+    def __ror__(self, other: object) -> "TypeHint":
+        return TypeHint("Union", (other, self))
 
     @property
     def kinds(self) -> tuple[Any, ...]:
@@ -33,7 +33,7 @@ class Hint:
         return (*self._args, *optional) if self._args and self._name in {"Union", "Optional"} else (self,)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Hint) and (self._name, self._args) == (other._name, other._args)
+        return isinstance(other, TypeHint) and (self._name, self._args) == (other._name, other._args)
 
     def __hash__(self) -> int:
         return hash((self._name, self._args))
@@ -50,7 +50,7 @@ class Hint:
         return f"typing.{self._name}[{', '.join(map(_shown, self._args))}]"
 
 
-class Variable(Hint):
+class Variable(TypeHint):
     """What `TypeVar(name)` gives."""
 
     __slots__ = ()
@@ -72,7 +72,7 @@ def type_variable(name: str, *constraints: object, bound: object = None, covaria
 
 
 HINTS = {
-    name: Hint(name) for name in (
+    name: TypeHint(name) for name in (
         "Annotated", "Any", "AnyStr", "Awaitable", "Callable", "ClassVar", "Collection", "Container", "ContextManager", "Counter",
         "DefaultDict", "Deque", "Dict", "Final", "FrozenSet", "Generator", "Hashable", "IO", "Iterable", "Iterator", "KeysView",
         "List", "Literal", "Mapping", "MutableMapping", "MutableSequence", "Never", "NoReturn", "NotRequired", "Optional",
@@ -153,14 +153,14 @@ def named_tuple(typename: str, field_names: object, *, rename: bool = False, def
 
 def get_args(tp: object) -> tuple[object, ...]:
     """Return what a type for annotations is subscripted with."""
-    if not isinstance(tp, Hint):
+    if not isinstance(tp, TypeHint):
         return typing.get_args(tp)
     return (*tp._args, type(None)) if tp._name == "Optional" and tp._args else tp._args
 
 
 def get_origin(tp: object) -> object:
     """Return what is subscripted: the builtin class that a name of `typing` stands for, or the name."""
-    if not isinstance(tp, Hint):
+    if not isinstance(tp, TypeHint):
         return typing.get_origin(tp)
     kind = getattr(getattr(typing, tp._name, None), "__origin__", None)
     if kind in {list, dict, set, frozenset, tuple}:

@@ -23,7 +23,17 @@ from gradsh.language.node import stmt
 from gradsh.language.tree import Command
 from gradsh.process.gc_policy import governor
 from gradsh.runtime import bounded_operators
-from gradsh.runtime.activation import ROOT, Errand, Place, Progress, Stopped, Units, Where, describe, statement_lines
+from gradsh.runtime.activation import (
+    ROOT,
+    Errand,
+    ExecutionState,
+    Place,
+    Stopped,
+    Units,
+    Where,
+    describe,
+    statement_lines,
+)
 from gradsh.runtime.guard import NO_ARRAY, Guard, Store
 from gradsh.runtime.numpy_printing import ArrayPrinting
 from gradsh.runtime.pytorch_names import tell_caught
@@ -62,7 +72,7 @@ class Invocation:
         return [argument() for argument in self.arguments]
 
 
-class Failed(NamedTuple):
+class StatementFailure(NamedTuple):
     """How a top-level statement failed: the problem, the lines of the innermost and the top-level statement, its source.
 
     `error` is the name of the exception's class.
@@ -84,7 +94,7 @@ class Machine:
 
     Sinks, all replaceable: `on_print(text)` (with its line end), `on_value(stmt, value)`, `on_command(invocation)`,
     `on_warning(message, line=None)`, where no line stands for the one that is running, `on_exit(code)` of a SystemExit.
-    `diagnose(machine, error, unit)` turns an exception into a `Failed`.
+    `diagnose(machine, error, unit)` turns an exception into a `StatementFailure`.
     """
 
     lowering = StatementLowering
@@ -94,7 +104,7 @@ class Machine:
     has_pins = True
     """Whether a part of a graph can be kept from being freed; PyTorch keeps all or nothing."""
 
-    def __init__(self, diagnose: Callable[[Any, BaseException, Unit | None], Failed]) -> None:
+    def __init__(self, diagnose: Callable[[Any, BaseException, Unit | None], StatementFailure]) -> None:
         self.diagnose = diagnose
         self.program: dict[str, Any] = {}
         self.builtins: dict[str, Any] = {}
@@ -102,7 +112,7 @@ class Machine:
         """Names that the program has ever bound at the top level: no bare name of PyTorch's stands in for them."""
         self.brought: set[str] = set()
         self.guard = Guard(self.builtins)
-        self.progress = Progress(self.builtins)
+        self.progress = ExecutionState(self.builtins)
         self.units = Units()
         self.on_print: Callable[[str], None] = _nothing
         self.on_value: Callable[[stmt, Any], None] = _nothing
@@ -235,25 +245,25 @@ class Machine:
                 unknown.append(name)
         return unknown
 
-    def run_statement(self, statement: stmt, source: Source) -> Failed | None:
+    def run_statement(self, statement: stmt, source: Source) -> StatementFailure | None:
         """Run a top-level statement; return how it failed, or None."""
         try:
             unit = self.compile(statement, source)
         except ProblemError as error:
             line = error.problem.labels[0].span.line if error.problem.labels else statement.span.line
             top = statement.span.line
-            return Failed(error.problem, self._first_line(statement, line), top, source, "SyntaxError")
+            return StatementFailure(error.problem, self._first_line(statement, line), top, source, "SyntaxError")
         for doubt, line in unit.doubts:
             self.on_warning(doubt, line)
         return self.run(unit)
 
-    def run(self, unit: Unit) -> Failed | None:
+    def run(self, unit: Unit) -> StatementFailure | None:
         """Run a compiled statement; return how it failed, or None."""
         outer, outer_activation = self._current, self.progress.activation
         self._current = unit
         governor.ask = self.collect_soon
         self.progress.failing = (0, ROOT)
-        failed: Failed | None = None
+        failed: StatementFailure | None = None
         try:
             with deeper(RECURSION), self.confine(), self.array_printing:
                 exec(unit.code, self.program)
@@ -271,12 +281,12 @@ class Machine:
             self.progress.frame = self.progress.code = None
         return failed
 
-    def explain(self, error: BaseException, unit: Unit | None = None) -> Failed:
+    def explain(self, error: BaseException, unit: Unit | None = None) -> StatementFailure:
         """Return a failure as data. The exception and its frames may be dropped afterwards."""
         if isinstance(error, ProblemError):  # a file that the program imports does not parse
             unit = unit or self._current
             line, source = (unit.stmt.span.line, unit.source) if unit is not None else (0, Source("", ""))
-            return Failed(error.problem, line, line, source, "SyntaxError")
+            return StatementFailure(error.problem, line, line, source, "SyntaxError")
         return self.diagnose(self, error, unit or self._current)
 
     def where_of(self, error: BaseException) -> Where | None:

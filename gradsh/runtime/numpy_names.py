@@ -7,7 +7,7 @@ from gradsh.runtime.allowlist import offer
 from gradsh.runtime.guard import numbers_only
 from gradsh.runtime.library import Library, listed
 from gradsh.runtime.numpy_files import numpy_files
-from gradsh.runtime.type_proxies import Kind
+from gradsh.runtime.type_proxies import TypeProxy
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def load_numpy(machine: "Machine") -> Mapping[str, Any]:
     }
 
 
-class ArrayKind(Kind):
+class ArrayKind(TypeProxy):
     """`numpy.ndarray`: called with a buffer, it gives the elements of another array in another shape."""
 
     __slots__ = ()
@@ -166,22 +166,22 @@ def _random() -> Mapping[str, object]:
     """Return what `numpy.random` offers: the old functions over a stream of the session's own, and generators of both kinds."""
     import numpy as np
 
-    def default_rng(seed: Any = None) -> Stream:
+    def default_rng(seed: Any = None) -> RandomStream:
         """Return a generator; without a seed, one that two runs agree on."""
         return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(0 if seed is None else seed))
 
-    def random_state(seed: Any = None) -> Stream:
+    def random_state(seed: Any = None) -> RandomStream:
         """Return a stream of the old kind; without a seed, one that two runs agree on."""
         return RandomState(np.random.RandomState(0 if seed is None else seed))
 
     shared = RandomState(np.random.RandomState(0))
     return {name: getattr(shared, name) for name in _LEGACY.split()} | {
         "sample": shared.random_sample, "ranf": shared.random_sample,
-        "default_rng": default_rng, "RandomState": random_state, "Generator": Kind(Generator),
+        "default_rng": default_rng, "RandomState": random_state, "Generator": TypeProxy(Generator),
     }
 
 
-class Stream:
+class RandomStream:
     """Random numbers of numpy's: each method is numpy's own, and gives numbers only."""
 
     __slots__ = ("_own",)
@@ -197,15 +197,15 @@ class Stream:
         return _of_numbers(drawn) if name in _OF_SEQUENCES else drawn
 
 
-class Generator(Stream):
+class Generator(RandomStream):
     """What `default_rng` gives."""
 
     __module__ = "numpy.random"
     __slots__ = ()
-    __script_attributes__ = Stream.__script_attributes__ | {"integers", "permuted"}
+    __script_attributes__ = RandomStream.__script_attributes__ | {"integers", "permuted"}
 
 
-class RandomState(Stream):
+class RandomState(RandomStream):
     """What `RandomState` gives."""
 
     __module__ = "numpy.random"

@@ -14,7 +14,7 @@ from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.imports import Imports
 from gradsh.runtime.library import Library
 from gradsh.runtime.missing_modules import Absent
-from gradsh.runtime.type_proxies import Kind
+from gradsh.runtime.type_proxies import TypeProxy
 from gradsh.text.fault import fail
 
 STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
@@ -65,7 +65,7 @@ class Offer:
         """Return the base class of a class statement, if a script may derive from it a class with these names."""
         if isinstance(base, Absent):
             base.explain()
-        if isinstance(base, Kind) and base.stands_for(ABCMeta):  # of `class A(metaclass=ABCMeta)`
+        if isinstance(base, TypeProxy) and base.stands_for(ABCMeta):  # of `class A(metaclass=ABCMeta)`
             return ABC
         if isinstance(base, type):
             if issubclass(base, str):

@@ -17,7 +17,7 @@ from gradsh.runtime.enumerations import KINDS
 from gradsh.runtime.guard import BAGS
 from gradsh.runtime.library import listed
 from gradsh.runtime.session_files import open
-from gradsh.runtime.type_proxies import Kind, MethodKind
+from gradsh.runtime.type_proxies import MethodKind, TypeProxy
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def load_abc(_: "Machine") -> Mapping[str, object]:
     """Return what `abc` offers."""
     import abc
 
-    kinds = {"ABCMeta": Kind(abc.ABCMeta)}  # called, it would make a class of any names
+    kinds = {"ABCMeta": TypeProxy(abc.ABCMeta)}  # called, it would make a class of any names
     return listed(abc, "ABC abstractmethod") | kinds | {"abstractproperty": lambda fget: property(abc.abstractmethod(fget))}
 
 
@@ -141,7 +141,7 @@ def load_enum(_: "Machine") -> Mapping[str, object]:
     """Return what `enum` offers."""
     import enum
 
-    return KINDS | listed(enum, "auto unique") | dict.fromkeys(("EnumMeta", "EnumType"), Kind(enum.EnumType))
+    return KINDS | listed(enum, "auto unique") | dict.fromkeys(("EnumMeta", "EnumType"), TypeProxy(enum.EnumType))
 
 
 def load_gc(_: "Machine") -> Mapping[str, object]:

@@ -16,7 +16,7 @@ _CALLABLE = frozenset({
 })
 
 
-class Kind(Alternative):
+class TypeProxy(Alternative):
     """A type that a script may compare, print and test with isinstance, and nothing else (function, generator, …)."""
 
     __slots__ = ("_kind",)
@@ -48,7 +48,7 @@ class Kind(Alternative):
         raise AttributeError(name)
 
 
-class MethodKind(Kind):
+class MethodKind(TypeProxy):
     """`types.MethodType`: called, it binds a function to an object."""
 
     __slots__ = ()
@@ -60,7 +60,7 @@ class MethodKind(Kind):
         return MethodType(function, instance)
 
 
-class NodeKind(Kind):
+class NodeKind(TypeProxy):
     """The type of a graph's nodes of one name: PyTorch has a class for each operation."""
 
     __slots__ = ("_name",)
@@ -96,7 +96,7 @@ class KindOf:
         self._known[kind] = builtin
 
     def of(self, value: object) -> Any:
-        """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
+        """Return the type of `value`: its class if scripts may have it, else a `TypeProxy` that stands for it."""
         node = behind(value)
         if isinstance(node, Node):
             return self._of_nodes(type(node.facade()), node.name())
@@ -114,7 +114,7 @@ class KindOf:
             return self._of_nodes(kind, kind.__name__)
         found = self._known.get(kind)
         if found is None:
-            found = self._known[kind] = kind if _is_public(kind) else Kind(kind)
+            found = self._known[kind] = kind if _is_public(kind) else TypeProxy(kind)
         return found
 
     def name(self, value: Any) -> str:

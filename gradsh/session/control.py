@@ -19,7 +19,7 @@ from gradsh.engine.graph.types import Location
 from gradsh.process.limits import Limits, bound_memory, changed
 from gradsh.process.pace import hushed
 from gradsh.runtime.activation import scopes
-from gradsh.runtime.machine import Failed, Machine
+from gradsh.runtime.machine import Machine, StatementFailure
 from gradsh.runtime.resolve import UNKNOWN, resolve, source_of
 from gradsh.text.fault import fail
 from gradsh.text.line import Line
@@ -72,7 +72,7 @@ class Controls(ABC):
         """Run a text; every event goes to `emit`."""
 
     @abstractmethod
-    def tell_failure(self, failed: Failed, *, expected: bool) -> str:
+    def tell_failure(self, failed: StatementFailure, *, expected: bool) -> str:
         """Remember and tell a failure; return its kind."""
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Controls(ABC):
     def offer_assertions(self) -> None:
         """Give scripts the functions by which they assert what their graphs hold."""
 
-    def attempt(self, action: Callable[[], object]) -> Failed | None:
+    def attempt(self, action: Callable[[], object]) -> StatementFailure | None:
         """Run `action` (a command's tail); return how it failed, without telling, or None."""
         try:
             action()
@@ -97,7 +97,7 @@ class Controls(ABC):
             return self.machine.explain(error)
         return None
 
-    def show_failure(self, failed: Failed) -> None:
+    def show_failure(self, failed: StatementFailure) -> None:
         """Tell a failure that was asked for (`expect error`)."""
         self.tell_failure(failed, expected=True)
 

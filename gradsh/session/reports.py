@@ -5,7 +5,7 @@ from typing import Any
 
 from gradsh.commands import find
 from gradsh.contracts.events import ErrorOutput, Print, Result, Value
-from gradsh.contracts.state import Call
+from gradsh.contracts.state import CommandCall
 from gradsh.diagnosis.classify import words_of
 from gradsh.language.node import stmt
 from gradsh.process.pace import Pace, keeping
@@ -91,10 +91,10 @@ class Reports(Controls):
                 self._spend(len(repr(report)))  # about as long as what a renderer makes of it
             self.emit(Result(call.line, command.name, report, lambda: command.view(report), wanted, output))
 
-    def _call_of(self, invocation: Invocation) -> Call:
+    def _call_of(self, invocation: Invocation) -> CommandCall:
         node, source = invocation.command, invocation.source
         texts = tuple(text_of(source, argument.span) for argument in node.arguments)
-        return Call(self.told(node.span.line, source.name), texts, invocation.local or {}, source, self._command_only)
+        return CommandCall(self.told(node.span.line, source.name), texts, invocation.local or {}, source, self._command_only)
 
     def _output_options(self, invocation: Invocation) -> tuple[str, str]:
         """The values of `--format` and `--output`; raises where files are not for this script to write."""

@@ -29,7 +29,7 @@ from gradsh.language.tree import Command, Constant, Expr
 from gradsh.process.limits import UNBOUNDED, Limits, confined
 from gradsh.process.malloc import give_back
 from gradsh.process.nesting import surveyed
-from gradsh.runtime.machine import Failed, Machine
+from gradsh.runtime.machine import Machine, StatementFailure
 from gradsh.session.control import Outcome, quiet, text_of
 from gradsh.session.reports import Reports
 from gradsh.session.timeout import reading, timed
@@ -280,7 +280,7 @@ class Session(Reports):
         if self.depth == 1:
             self.emit(Done(line, end_line, ok))
 
-    def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
+    def _run_statement(self, statement: stmt, source: Source, line: int) -> StatementFailure | None:
         """Run a top-level statement and remember it; show what is watched, where it changed."""
         state = self.state
         if self.guardian is not None:
@@ -355,7 +355,7 @@ class Session(Reports):
             line = self.line_of(place) if place is not None else self.line
             self.state.meter.sample(self.reachable(), line or self.line, [edge[0] for edge, _ in task.roots])
 
-    def tell_failure(self, failed: Failed, *, expected: bool) -> str:
+    def tell_failure(self, failed: StatementFailure, *, expected: bool) -> str:
         """Remember and tell a failure; return its kind."""
         problem, most = failed.problem, self.limits.max_output
         if most and len(problem.message) > most:
@@ -423,7 +423,7 @@ class Session(Reports):
         self.machine.interrupt()
 
 
-def _diagnose(machine: Machine, error: BaseException, unit: Unit | None) -> Failed:
+def _diagnose(machine: Machine, error: BaseException, unit: Unit | None) -> StatementFailure:
     from gradsh.diagnosis.diagnose import diagnose
 
     return diagnose(machine, error, unit)
@@ -435,6 +435,6 @@ def _drawn_seed() -> int:
     return secrets.randbits(31)
 
 
-def _unparsed(problem: Problem, source: Source) -> Failed:
+def _unparsed(problem: Problem, source: Source) -> StatementFailure:
     line = problem.labels[0].span.line if problem.labels else source.first_line
-    return Failed(problem, line, line, source, "SyntaxError")
+    return StatementFailure(problem, line, line, source, "SyntaxError")

@@ -1,6 +1,6 @@
 """`explain forward`: what forward mode computes, what it keeps, and what it does not save."""
 
-from gradsh.text.kind import Kind, Way
+from gradsh.text.kind import Kind, Recipe
 
 _IMPORT = "from torch.autograd import forward_ad as fwAD\n"
 
@@ -17,14 +17,14 @@ FORWARD = Kind(
     f"{_IMPORT}x = torch.ones(3)\nwith fwAD.dual_level():\n    dual = fwAD.make_dual(x, torch.tensor([1., 0., 0.]))\n"
     "    y = (dual * dual).exp()\n    print(fwAD.unpack_dual(y).tangent)\nprint(y.grad_fn)\n",
     (
-        Way("Compute a Jacobian-vector product without levels: `torch.func.jvp`.",
+        Recipe("Compute a Jacobian-vector product without levels: `torch.func.jvp`.",
             "x = torch.ones(3)\nprint(torch.func.jvp(torch.exp, (x,), (torch.ones(3),)))\n"),
-        Way("Give a custom function a `jvp` as well as a `backward`.",
+        Recipe("Give a custom function a `jvp` as well as a `backward`.",
             "class Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x * 2\n"
             "    @staticmethod\n    def backward(ctx, grad):\n        return grad * 2\n"
             "    @staticmethod\n    def jvp(ctx, tangent):\n        return tangent * 2\n"
             "print(torch.func.jvp(Double.apply, (torch.ones(2),), (torch.ones(2),)))\n"),
-        Way("Compare both modes with each other and with finite differences: `gradcheck(…, check_forward_ad=True)`.",
+        Recipe("Compare both modes with each other and with finite differences: `gradcheck(…, check_forward_ad=True)`.",
             "x = torch.rand(3, dtype=torch.float64, requires_grad=True)\n"
             "print(torch.autograd.gradcheck(torch.tanh, x, check_forward_ad=True))\n"),
     ),

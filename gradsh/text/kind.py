@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Way(NamedTuple):
+class Recipe(NamedTuple):
     """A way out: one sentence, and a script that takes it."""
 
     text: str
@@ -23,5 +23,5 @@ class Kind(NamedTuple):
     sentences: tuple[str, ...]
     meaning: str
     example: str
-    ways: tuple[Way, ...]
+    ways: tuple[Recipe, ...]
     situation: str = ""

@@ -1,6 +1,6 @@
 """The kinds of errors that autograd and tensors have: saved tensors, gradients, leaves, views, dtypes, shapes."""
 
-from gradsh.text.kind import Kind, Way
+from gradsh.text.kind import Kind, Recipe
 
 FREED = Kind(
     "freed",
@@ -23,28 +23,28 @@ FREED = Kind(
     "loss.backward()\n"
     "loss.backward()\n",
     (
-        Way(
+        Recipe(
             "Keep the buffers in every backward but the last.",
             "x = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
             "loss.backward(retain_graph=True)\n"
             "loss.backward()\n",
         ),
-        Way(
+        Recipe(
             "Add the losses and call backward once.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x.pow(2)\n"
             "first, second = y.sum(), (3 * y).sum()\n"
             "(first + second).backward()\n",
         ),
-        Way(
+        Recipe(
             "Run the forward again in each iteration: move it into the loop.",
             "x = torch.ones(2, requires_grad=True)\n"
             "for step in range(2):\n"
             "    loss = x.pow(2).sum()\n"
             "    loss.backward()\n",
         ),
-        Way(
+        Recipe(
             "Detach what one iteration carries to the next, such as a hidden state.",
             "w = torch.ones(2, requires_grad=True)\n"
             "hidden = torch.zeros(2)\n"
@@ -52,7 +52,7 @@ FREED = Kind(
             "    hidden = torch.tanh(w * hidden.detach() + 1)\n"
             "    hidden.sum().backward()\n",
         ),
-        Way(
+        Recipe(
             "Pin the part that several backwards share; the rest is freed as usual (gradsh only).",
             "x = torch.ones(2, requires_grad=True)\n"
             "trunk = x.pow(2)\n"
@@ -77,7 +77,7 @@ VERSION = Kind(
     "y.add_(1)\n"
     "z.backward()\n",
     (
-        Way(
+        Recipe(
             "Write the operation out of place: it makes a new tensor and does not change the saved one.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
@@ -85,7 +85,7 @@ VERSION = Kind(
             "y = y + 1\n"
             "z.backward()\n",
         ),
-        Way(
+        Recipe(
             "Clone the tensor that will be modified.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
@@ -93,7 +93,7 @@ VERSION = Kind(
             "y.add_(1)\n"
             "z.backward()\n",
         ),
-        Way(
+        Recipe(
             "Run the backward first and modify afterwards. (An optimizer's step is a modification too.)",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
@@ -119,13 +119,13 @@ NO_GRAD = Kind(
     "loss = x.pow(2).sum()\n"
     "loss.backward()\n",
     (
-        Way(
+        Recipe(
             "Set requires_grad on the leaf before the forward.",
             "x = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
             "loss.backward()\n",
         ),
-        Way(
+        Recipe(
             "Compute the loss outside no_grad.",
             "x = torch.ones(2, requires_grad=True)\n"
             "with torch.no_grad():\n"
@@ -146,13 +146,13 @@ SCALAR = Kind(
     "y = x * 3\n"
     "y.backward()\n",
     (
-        Way(
+        Recipe(
             "Reduce to one number first.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 3\n"
             "y.sum().backward()\n",
         ),
-        Way(
+        Recipe(
             "Pass a gradient; ones give the gradient of the sum.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 3\n"
@@ -176,7 +176,7 @@ GRAD_SHAPE = Kind(
     "y = x * 3\n"
     "y.backward(torch.ones(3))\n",
     (
-        Way(
+        Recipe(
             "Make the gradient with the shape of the output.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 3\n"
@@ -197,18 +197,18 @@ LEAF_INPLACE = Kind(
     "w = torch.ones(2, requires_grad=True)\n"
     "w += 1\n",
     (
-        Way(
+        Recipe(
             "Update it under no_grad, as optimizers do.",
             "w = torch.ones(2, requires_grad=True)\n"
             "with torch.no_grad():\n"
             "    w += 1\n",
         ),
-        Way(
+        Recipe(
             "Compute a new tensor.",
             "w = torch.ones(2, requires_grad=True)\n"
             "v = w + 1\n",
         ),
-        Way(
+        Recipe(
             "Clone it first: the clone is not a leaf.",
             "w = torch.ones(2, requires_grad=True)\n"
             "v = w.clone()\n"
@@ -234,14 +234,14 @@ VIEW_INPLACE = Kind(
     "a, b = y.chunk(2)\n"
     "a.mul_(2)\n",
     (
-        Way(
+        Recipe(
             "Compute a new tensor instead of writing into the view.",
             "x = torch.ones(4, requires_grad=True)\n"
             "y = x * 1\n"
             "a, b = y.chunk(2)\n"
             "a = a * 2\n",
         ),
-        Way(
+        Recipe(
             "Write through an index: it makes a single view.",
             "x = torch.ones(4, requires_grad=True)\n"
             "y = x * 1\n"
@@ -265,13 +265,13 @@ NOT_LEAF = Kind(
     "y = x * 2\n"
     "y.requires_grad = False\n",
     (
-        Way(
+        Recipe(
             "Detach: a new leaf with the same values.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = (x * 2).detach()\n"
             "y.requires_grad = True\n",
         ),
-        Way(
+        Recipe(
             "Give the optimizer the leaf that it is computed from.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
@@ -295,14 +295,14 @@ UNUSED = Kind(
     "loss = x.pow(2).sum()\n"
     "torch.autograd.grad(loss, w)\n",
     (
-        Way(
+        Recipe(
             "Allow None as the gradient.",
             "x = torch.ones(2, requires_grad=True)\n"
             "w = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
             "torch.autograd.grad(loss, w, allow_unused=True)\n",
         ),
-        Way(
+        Recipe(
             "Use the tensor itself in the forward.",
             "x = torch.ones(2, requires_grad=True)\n"
             "w = torch.ones(2, requires_grad=True)\n"
@@ -329,8 +329,8 @@ DTYPE = Kind(
     " and an in-place operation cannot change the dtype of the tensor that it writes to.",
     "x = torch.tensor([1, 2], requires_grad=True)\n",
     (
-        Way("Write floating point numbers.", "x = torch.tensor([1.0, 2.0], requires_grad=True)\n"),
-        Way(
+        Recipe("Write floating point numbers.", "x = torch.tensor([1.0, 2.0], requires_grad=True)\n"),
+        Recipe(
             "Convert integers first.",
             "n = torch.tensor([1, 2])\n"
             "x = n.float().requires_grad_()\n",
@@ -355,13 +355,13 @@ SHAPE = Kind(
     "b = torch.ones(2, 4)\n"
     "a + b\n",
     (
-        Way(
+        Recipe(
             "Give one of them a dimension of size 1 where it is to be repeated.",
             "a = torch.ones(2, 3)\n"
             "b = torch.ones(2)\n"
             "a + b.unsqueeze(1)\n",
         ),
-        Way(
+        Recipe(
             "For a matrix product, transpose.",
             "a = torch.ones(2, 3)\n"
             "b = torch.ones(4, 3)\n"

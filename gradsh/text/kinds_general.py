@@ -1,6 +1,6 @@
 """The kinds of errors that any program has, and those of gradsh's own: indices, names, values, syntax, limits, files."""
 
-from gradsh.text.kind import Kind, Way
+from gradsh.text.kind import Kind, Recipe
 
 INDEX = Kind(
     "index",
@@ -15,8 +15,8 @@ INDEX = Kind(
     "x = torch.ones(2)\n"
     "x[2]\n",
     (
-        Way("Count from the end with negative numbers.", "x = torch.ones(2)\nx[-1]\n"),
-        Way("Take a slice: it ends at the last element.", "x = torch.ones(2)\nx[1:5]\n"),
+        Recipe("Count from the end with negative numbers.", "x = torch.ones(2)\nx[-1]\n"),
+        Recipe("Take a slice: it ends at the last element.", "x = torch.ones(2)\nx[1:5]\n"),
     ),
 )
 
@@ -29,8 +29,8 @@ KEY = Kind(
     "losses = {'train': 1.0}\n"
     "losses['test']\n",
     (
-        Way("Use a default.", "losses = {'train': 1.0}\nlosses.get('test', 0.0)\n"),
-        Way("Look at the keys.", "losses = {'train': 1.0}\nlist(losses)\n"),
+        Recipe("Use a default.", "losses = {'train': 1.0}\nlosses.get('test', 0.0)\n"),
+        Recipe("Look at the keys.", "losses = {'train': 1.0}\nlist(losses)\n"),
     ),
 )
 
@@ -43,8 +43,8 @@ ATTRIBUTE = Kind(
     "x = torch.ones(2)\n"
     "x.men()\n",
     (
-        Way("Use the name that the error suggests.", "x = torch.ones(2)\nx.mean()\n"),
-        Way(
+        Recipe("Use the name that the error suggests.", "x = torch.ones(2)\nx.mean()\n"),
+        Recipe(
             "Run a backward before reading the gradient.",
             "x = torch.ones(2, requires_grad=True)\n"
             "x.sum().backward()\n"
@@ -63,8 +63,8 @@ NAME = Kind(
     "x = torch.ones(2)\n"
     "print(y)\n",
     (
-        Way("Assign it first.", "x = torch.ones(2)\ny = x + 1\nprint(y)\n"),
-        Way(
+        Recipe("Assign it first.", "x = torch.ones(2)\ny = x + 1\nprint(y)\n"),
+        Recipe(
             "Declare a global name that a function assigns to.",
             "count = 0\n"
             "def step():\n"
@@ -90,7 +90,7 @@ TYPE = Kind(
     "x = torch.ones(2, requires_grad=True)\n"
     "x.sum().backward(retain_variables=True)\n",
     (
-        Way(
+        Recipe(
             "Use the current name of the argument.",
             "x = torch.ones(2, requires_grad=True)\n"
             "x.sum().backward(retain_graph=True)\n",
@@ -114,8 +114,9 @@ VALUE = Kind(
     "if x > 0:\n"
     "    print('positive')\n",
     (
-        Way("State whether all elements must hold, or any.", "x = torch.tensor([1.0, -1.0])\nif (x > 0).any():\n    print('positive')\n"),
-        Way("Reduce to one number.", "x = torch.tensor([1.0, -1.0])\nx.sum().item()\n"),
+        Recipe("State whether all elements must hold, or any.",
+               "x = torch.tensor([1.0, -1.0])\nif (x > 0).any():\n    print('positive')\n"),
+        Recipe("Reduce to one number.", "x = torch.tensor([1.0, -1.0])\nx.sum().item()\n"),
     ),
 )
 
@@ -128,8 +129,8 @@ ARITHMETIC = Kind(
     "count = 0\n"
     "mean = 1.0 / count\n",
     (
-        Way("Guard the case.", "count = 0\nmean = 1.0 / count if count else 0.0\n"),
-        Way("Calculate with tensors, which give inf.", "count = torch.tensor(0.0)\nmean = 1.0 / count\n"),
+        Recipe("Guard the case.", "count = 0\nmean = 1.0 / count if count else 0.0\n"),
+        Recipe("Calculate with tensors, which give inf.", "count = torch.tensor(0.0)\nmean = 1.0 / count\n"),
     ),
 )
 
@@ -141,7 +142,7 @@ ASSERT = Kind(
     "x = torch.ones(2, requires_grad=True)\n"
     "assert x.grad is not None, 'no gradient yet'\n",
     (
-        Way(
+        Recipe(
             "Make it true before the assertion.",
             "x = torch.ones(2, requires_grad=True)\n"
             "x.sum().backward()\n"
@@ -160,7 +161,7 @@ EXPECT = Kind(
     "loss = x.sum()\n"
     "expect error freed: loss.backward()\n",
     (
-        Way(
+        Recipe(
             "Expect what does happen: sum saves nothing, pow does.",
             "x = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
@@ -179,8 +180,8 @@ SYNTAX = Kind(
     " of Python that gradsh does not have (async, complex numbers). No statement has run.",
     "x = torch.ones(2\n",
     (
-        Way("Close the bracket.", "x = torch.ones(2)\n"),
-        Way("Use the syntax of Python 3: print is a function.", "x = torch.ones(2)\nprint(x)\n"),
+        Recipe("Close the bracket.", "x = torch.ones(2)\n"),
+        Recipe("Use the syntax of Python 3: print is a function.", "x = torch.ones(2)\nprint(x)\n"),
     ),
 )
 
@@ -197,13 +198,13 @@ LIMIT = Kind(
     "    return depth(n + 1)\n"
     "depth(0)\n",
     (
-        Way(
+        Recipe(
             "Write a loop instead of the recursion.",
             "n = 0\n"
             "while n < 10000:\n"
             "    n += 1\n",
         ),
-        Way(
+        Recipe(
             "End the recursion.",
             "def depth(n):\n"
             "    return n if n == 100 else depth(n + 1)\n"
@@ -220,7 +221,7 @@ IO = Kind(
     " --allow-files DIR, and then they cannot leave this folder.",
     "load no-such-file.grad\n",
     (
-        Way("Write the contents of the file into the script.", "x = torch.ones(2)\n"),
+        Recipe("Write the contents of the file into the script.", "x = torch.ones(2)\n"),
     ),
 )
 
@@ -232,7 +233,7 @@ INTERRUPT = Kind(
     " by then stays, and the error lists it. The session continues.",
     "",
     (
-        Way(
+        Recipe(
             "Give a loop an end.",
             "for step in range(10):\n"
             "    pass\n",
@@ -248,7 +249,7 @@ OTHER = Kind(
     "The message says what happened: the script or an operation raised it.",
     "raise RuntimeError('the loss is not finite')\n",
     (
-        Way(
+        Recipe(
             "Catch it where the program can handle it.",
             "try:\n"
             "    raise RuntimeError('the loss is not finite')\n"

@@ -3,7 +3,7 @@
 The last statement of each example prints the message; every way runs without an error.
 """
 
-from gradsh.text.kind import Kind, Way
+from gradsh.text.kind import Kind, Recipe
 
 _LEAF = "x = torch.ones(2, requires_grad=True)\n"
 
@@ -16,12 +16,12 @@ MESSAGES = {kind.name: kind for kind in (
         " Plot functions, sklearn, `np.array(x)` and `x * array` call `numpy()` too.",
         f"{_LEAF}(x * 2).numpy()\n",
         (
-            Way("For plots, metrics and logs: detach first.", f"{_LEAF}values = (x * 2).detach().numpy()\n"),
-            Way("For one number: use `item()`.", f"{_LEAF}value = (x * 2).sum().item()\n"),
-            Way("In evaluation, record no graph.", f"{_LEAF}with torch.no_grad():\n    values = (x * 2).numpy()\n"),
-            Way("Where gradients must flow: use the torch function instead of the numpy function.",
+            Recipe("For plots, metrics and logs: detach first.", f"{_LEAF}values = (x * 2).detach().numpy()\n"),
+            Recipe("For one number: use `item()`.", f"{_LEAF}value = (x * 2).sum().item()\n"),
+            Recipe("In evaluation, record no graph.", f"{_LEAF}with torch.no_grad():\n    values = (x * 2).numpy()\n"),
+            Recipe("Where gradients must flow: use the torch function instead of the numpy function.",
                 f"{_LEAF}torch.exp(x).sum().backward()\n"),
-            Way("Beside an array: make a tensor of the array.", "import numpy as np\na = np.ones(2)\n"
+            Recipe("Beside an array: make a tensor of the array.", "import numpy as np\na = np.ones(2)\n"
                 f"{_LEAF}(x * torch.from_numpy(a).float()).sum().backward()\n"),
         ),
     ),
@@ -33,9 +33,9 @@ MESSAGES = {kind.name: kind for kind in (
         " `torch.ones(2, requires_grad=True).to(device)` and `torch.ones(2, requires_grad=True) * 2`.",
         f"{_LEAF}h = x * 2\nh.sum().backward()\nprint(h.grad)\n",
         (
-            Way("Call `retain_grad()` before the backward.", f"{_LEAF}h = x * 2\nh.retain_grad()\nh.sum().backward()\nprint(h.grad)\n"),
-            Way("Read the grad of the leaf.", f"{_LEAF}h = x * 2\nh.sum().backward()\nprint(x.grad)\n"),
-            Way("Set requires_grad after the last operation, so that the result is a leaf.",
+            Recipe("Call `retain_grad()` before the backward.", f"{_LEAF}h = x * 2\nh.retain_grad()\nh.sum().backward()\nprint(h.grad)\n"),
+            Recipe("Read the grad of the leaf.", f"{_LEAF}h = x * 2\nh.sum().backward()\nprint(x.grad)\n"),
+            Recipe("Set requires_grad after the last operation, so that the result is a leaf.",
                 "x = (torch.ones(2) * 2).requires_grad_()\nx.sum().backward()\nprint(x.grad)\n"),
         ),
     ),
@@ -50,12 +50,12 @@ MESSAGES = {kind.name: kind for kind in (
         "x = torch.zeros(1, requires_grad=True)\nwith torch.autograd.set_detect_anomaly(True):\n"
         "    y = torch.sqrt(x) * 0\n    y.sum().backward()\n",
         (
-            Way("Keep the input away from the singular point.",
+            Recipe("Keep the input away from the singular point.",
                 "x = torch.zeros(1, requires_grad=True)\ntorch.sqrt(x + 1e-8).sum().backward()\n"),
-            Way("Replace the input before the operation, not its result after it: the gradient of `where` does not remove the nan.",
+            Recipe("Replace the input before the operation, not its result after it: the gradient of `where` does not remove the nan.",
                 "x = torch.zeros(1, requires_grad=True)\nsafe = torch.where(x > 0, x, torch.ones(1))\n"
                 "torch.where(x > 0, torch.sqrt(safe), torch.zeros(1)).sum().backward()\n"),
-            Way("Use the stable form of a loss.",
+            Recipe("Use the stable form of a loss.",
                 "scores = torch.zeros(1, requires_grad=True)\n"
                 "torch.nn.functional.binary_cross_entropy_with_logits(scores, torch.ones(1)).backward()\n"),
         ),

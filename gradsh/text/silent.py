@@ -3,7 +3,7 @@
 The example makes one of them; every way runs without an error and without a hint.
 """
 
-from gradsh.text.kind import Kind, Way
+from gradsh.text.kind import Kind, Recipe
 
 _NET = "net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
 
@@ -17,25 +17,25 @@ SILENT = Kind(
     " it is reset. `eval()` changes dropout and batch norm; operations are still recorded.",
     "x = torch.ones(2, requires_grad=True)\nh = x.exp()\nloss = (h * h).sum()\nh.data.mul_(2)\nloss.backward()\n",
     (
-        Way("Write a new tensor instead of writing through `.data`: the saved tensor is not changed.",
+        Recipe("Write a new tensor instead of writing through `.data`: the saved tensor is not changed.",
             "x = torch.ones(2, requires_grad=True)\nh = x.exp()\nloss = (h * h).sum()\nh = h * 2\nloss.backward()\n"),
-        Way("Clone the result of `.detach()` before writing to it: it shares the storage of the tensor.",
+        Recipe("Clone the result of `.detach()` before writing to it: it shares the storage of the tensor.",
             "x = torch.ones(2, requires_grad=True)\ncopy = x.detach().clone()\ncopy += 1\n(x * 2).sum().backward()\n"),
-        Way("Reset gradients before the backward of each update; several backwards for one update add up on purpose.",
+        Recipe("Reset gradients before the backward of each update; several backwards for one update add up on purpose.",
             f"{_NET}for step in range(3):\n    opt.zero_grad()\n    net(torch.ones(4, 2)).pow(2).mean().backward()\n    opt.step()\n"),
-        Way("Add up values, not losses: a sum of losses keeps every graph.",
+        Recipe("Add up values, not losses: a sum of losses keeps every graph.",
             f"{_NET}total = 0.0\nfor step in range(3):\n    opt.zero_grad()\n    loss = net(torch.ones(4, 2)).pow(2).mean()\n"
             "    loss.backward()\n    opt.step()\n    total += loss.item()\n"),
-        Way("Call `step()` after `backward()`: there are no gradients before it.",
+        Recipe("Call `step()` after `backward()`: there are no gradients before it.",
             f"{_NET}loss = net(torch.ones(4, 2)).pow(2).mean()\nopt.zero_grad()\nloss.backward()\nopt.step()\n"),
-        Way("Keep layers in attributes or an `nn.ModuleList`, so that `parameters()` gives them to the optimizer.",
+        Recipe("Keep layers in attributes or an `nn.ModuleList`, so that `parameters()` gives them to the optimizer.",
             "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
             "        self.layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 1)])\n    def forward(self, x):\n"
             "        for layer in self.layers:\n            x = layer(x)\n        return x\nnet = Net()\n"
             "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nnet(torch.ones(4, 2)).sum().backward()\nopt.step()\n"),
-        Way("Evaluate with `eval()` and `no_grad()`.",
+        Recipe("Evaluate with `eval()` and `no_grad()`.",
             "net = nn.Linear(2, 1)\nnet.eval()\nwith torch.no_grad():\n    out = net(torch.ones(4, 2))\n"),
-        Way("Create layers in `__init__`: forward would create a new one, with new random weights, at each call.",
+        Recipe("Create layers in `__init__`: forward would create a new one, with new random weights, at each call.",
             "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.layer = nn.Linear(2, 1)\n"
             "    def forward(self, x):\n        return self.layer(x)\nnet = Net()\nnet(torch.ones(4, 2)).sum().backward()\n"),
     ),

@@ -3,7 +3,7 @@ import pytest
 from gradsh.diagnosis.diagnose import diagnose
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.language.parser import parse
-from gradsh.runtime.machine import Failed, Invocation, Machine
+from gradsh.runtime.machine import Invocation, Machine, StatementFailure
 from gradsh.text.span import Source
 
 
@@ -14,7 +14,7 @@ class Script:
         self.machine = Machine(diagnose)
         self.printed: list[str] = []
         self.values: list[object] = []
-        self.failures: list[Failed] = []
+        self.failures: list[StatementFailure] = []
         self.warnings: list[str] = []
         self.invocations: list[Invocation] = []
         self.command = self.invocations.append
@@ -43,7 +43,7 @@ class Script:
         return "".join(self.printed)
 
     @property
-    def failure(self) -> Failed:
+    def failure(self) -> StatementFailure:
         assert len(self.failures) == 1, [failed.problem.message for failed in self.failures]
         return self.failures[0]
 

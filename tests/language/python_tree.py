@@ -3,7 +3,7 @@
 import ast
 
 from gradsh.language import tree
-from gradsh.language.node import Node
+from gradsh.language.node import SyntaxNode
 
 BINARY = {
     "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "@": ast.MatMult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod,
@@ -21,7 +21,7 @@ def to_ast(node):
     """Convert a node, a list of nodes, or a plain value."""
     if isinstance(node, list):
         return [to_ast(item) for item in node]
-    if not isinstance(node, Node):
+    if not isinstance(node, SyntaxNode):
         return node
     if isinstance(node, tree.Program):
         return ast.Module(body=to_ast(node.body), type_ignores=[])

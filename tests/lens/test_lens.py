@@ -8,7 +8,7 @@ pytestmark = pytest.mark.parity
 torch = pytest.importorskip("torch")
 
 from gradsh import lens  # noqa: E402
-from gradsh.lens.lines import Lines  # noqa: E402
+from gradsh.lens.lines import LineTracer  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -170,5 +170,5 @@ def test_passes_of_threads_are_seen() -> None:
 
 
 def test_only_one_tool_follows_lines() -> None:
-    assert isinstance(lens.start().lines, Lines)
+    assert isinstance(lens.start().lines, LineTracer)
     assert lens.start() is lens.start()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.lens.files import Files
-from gradsh.lens.lines import Lines
+from gradsh.lens.files import UserFiles
+from gradsh.lens.lines import LineTracer
 from gradsh.runtime.activation import scopes
 
 NUMBER = [0]
@@ -44,10 +44,10 @@ outer()
 def test_lines_calls_and_passes(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
-    files = Files()
+    files = UserFiles()
     files.own.add(str(path))
     files._known[__file__] = False
-    lines = Lines(files, lambda: NUMBER[0])
+    lines = LineTracer(files, lambda: NUMBER[0])
     outer = sys.gettrace()
     lines.start()
     try:
