@@ -420,7 +420,7 @@ for _file, _home, _names in (
     ("torch.nn.utils.weight_norm", "torch.nn.utils", "weight_norm remove_weight_norm"),
     ("torch.nn.utils.spectral_norm", "torch.nn.utils", "spectral_norm remove_spectral_norm"),
     ("torch.amp.autocast_mode", "torch.amp", "autocast"), ("torch.amp.grad_scaler", "torch.amp", "GradScaler"),
-    ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast"), ("torch.cuda.amp.grad_scaler", "torch.cuda.amp", "GradScaler"),
+    ("torch.cuda.amp.autocast_mode", "torch.cuda.amp", "autocast"),
     ("torch.nn.parallel.data_parallel", "torch.nn", "DataParallel"),
 ):
     NAMESPACES[_file] = NAMESPACES[_home].part(_file, _names)

@@ -17,8 +17,8 @@ _RUN = """\
 import sys
 from pathlib import Path
 edited, module, name, *arguments = sys.argv[1:]
-from gradsh.lens.program import Program
-Program(name, arguments, module=bool(module)).run(Path(edited).read_bytes())
+from gradsh.lens.program import PythonProgram
+PythonProgram(name, arguments, module=bool(module)).run(Path(edited).read_bytes())
 """
 
 

@@ -27,7 +27,7 @@ def _declare(name: str, kernel: Any, words: str) -> None:
     node = f"{name.capitalize()}Backward"
     operation = op(f"{name}(self, other: Operand)", "", doc, forward=kernel, dtypes="promote")
     op(
-        f"{name}_(self, other)", node + "1", doc + " In place, as 0 and 1.", kind="inplace", spaces=("Tensor",),
+        f"{name}_(self, other)", node + "1", doc + " In place, as 0 and 1.", kind="inplace", spaces=("Tensor",), attributes=(),
         forward=lambda self, other: kernel(self, other),
         grads={"self": zeros, "other": writes(1)(lambda grad, other_sizes: zeros_of_shape(grad, other_sizes))},
     )
