@@ -129,7 +129,7 @@ def test_numpy_is_whole_after_it_was_imported_without_texts() -> None:
         "-c",
     )
     signatures = [f"{name}{inspect.signature(each)}" for name, each in sorted(vars(np).items()) if hasattr(each, "__signature__")]
-    assert len(signatures) > 20
+    assert signatures or np.lib.NumpyVersion(np.__version__) < "2.4.0"  # older ones have none
     assert given == (
         f"{npt.NDArray[np.float32]}\n{np.ndarray.sum.__doc__}\n{signatures}\n{[np.dot.__doc__, np.where.__doc__, np.vdot.__doc__]}\n"
     )
