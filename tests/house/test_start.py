@@ -31,7 +31,7 @@ x.grad
 """
 RARE = {"typer", "prompt_toolkit", "pygments", "resvg_py", "pathlib", "dataclasses", "json", "logging", "argparse", "tempfile",
         "importlib.metadata", "multiprocessing", "gradsh.cli.app", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module",
-        "numpy._typing", "numpy._core._add_newdocs", "inspect", "dis", "linecache"}  # fmt: skip
+        "numpy._typing", "numpy._core._add_newdocs", "inspect", "dis"}  # fmt: skip
 
 
 def last_lines(*arguments: str) -> list[str]:
