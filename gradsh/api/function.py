@@ -34,7 +34,7 @@ class FunctionNode(Node):
     """The node of a custom function. `own` holds what the program puts on its ctx, and lives as long as the graph."""
 
     __slots__ = (
-        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "for_forward", "materialize",
+        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "creation", "dirty", "for_forward", "materialize",
         "materialize_undifferentiable", "needs_input_grad", "own", "to_save", "undifferentiable",
     )
 
@@ -52,6 +52,7 @@ class FunctionNode(Node):
         self.dirty: Any = ()
         self.undifferentiable: Any = ()
         self.own: dict[str, Any] = {}
+        self.creation = "default"  # of its outputs, where they are views
         self._context: Any = None
         self.needs_input_grad = tuple(isinstance(one, Tensor) and is_tracked(one) for one in args)
 
@@ -313,7 +314,7 @@ class _Outputs:
         if sum(isinstance(one, Tensor) and one.edge is not None and one.edge[0] is node for one in wrapped) > 1:
             for one in wrapped:
                 if isinstance(one, Tensor) and one.meta is not None and one.meta.view is not None:
-                    one.meta.view.creation = "multi"
+                    one.meta.view.creation = node.creation = "multi"
         return wrapped
 
     def _one(self, place: int, output: object) -> object:
@@ -330,6 +331,7 @@ class _Outputs:
         if id(output) in self.dirty:
             return self._modified(place, output, given)
         if given:
+            self.node.creation = "custom"
             return view_of(output, output.array, self.node, place, "custom")
         output.edge = (self.node, place)
         output.needs_grad = True
@@ -339,7 +341,7 @@ class _Outputs:
         """Note of an output that is a view, made by forward, which function made it."""
         if output.meta is not None and output.meta.view is not None:
             view = output.meta.view
-            view.creation = "custom"
+            view.creation = self.node.creation = "custom"
             view.made_by = (self.node.name(), place)
             view.version = output.counter.version
         return output

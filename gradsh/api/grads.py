@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from gradsh.engine.graph.tensor import Tensor, written
+from gradsh.engine.values.overlap import check_not_zeros
 
 
 def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:
@@ -19,5 +20,6 @@ def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:
             grad.detach_()
         else:
             grad.requires_grad_(False)
+        check_not_zeros(grad.array)
         grad.array[...] = 0
         written(grad)

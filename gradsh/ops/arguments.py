@@ -13,6 +13,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Formula, parameter_names
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import stepped_as
+from gradsh.engine.values.storage import immutable_zeros
 from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.text.fault import fail
 
@@ -99,10 +100,7 @@ def zeros(grad: ArrayOrTensor) -> ArrayOrTensor:
 
 def zeros_only(grad: ArrayOrTensor) -> ArrayOrTensor:
     """Return a gradient of zeros that nothing is added to in place, as PyTorch's tensors that stand for zeros."""
-    found = zeros_of_shape(grad, grad.shape)
-    if isinstance(found, np.ndarray):
-        found.flags.writeable = False
-    return found
+    return beside(grad, immutable_zeros(tuple(grad.shape), array_of(grad).dtype))
 
 
 def zeros_of_shape(grad: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:

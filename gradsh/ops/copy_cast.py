@@ -13,7 +13,7 @@ from gradsh.engine.values.device import Device, check_device, check_gpu, no_acce
 from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign
 from gradsh.engine.values.layout import stepped_as
 from gradsh.engine.values.overlap import check_apart, check_distinct, is_same_view, reads_what_it_writes, write_in_order
-from gradsh.engine.values.shape import broadcast_shapes
+from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import contiguous_format, is_laid_out, laid_out, preserve_format
@@ -57,17 +57,14 @@ composite(
 )
 
 
-def _copy(self: Array, src: Array, non_blocking: bool) -> Array:
+def _copy(self: Array, other: Array, non_blocking: bool) -> Array:
     del non_blocking
-    array = np.asarray(src)
+    array = np.asarray(other)
     if is_same_view(self, array):
         return self
     check_distinct(self)
     check_apart(self, (array,))
-    shape = broadcast_shapes(self.shape, array.shape)
-    if shape != self.shape:
-        message = f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, array.shape))
+    check_written_shape(self.shape, broadcast_shapes(self.shape, array.shape))
     if reads_what_it_writes(self, array):
         write_in_order(self, np.arange(self.size).reshape(self.shape), array)
     else:
@@ -76,9 +73,10 @@ def _copy(self: Array, src: Array, non_blocking: bool) -> Array:
 
 
 copy_ = op(
-    "copy_(self, src: Operand, non_blocking: bool = False)", "torch::autograd::CopyBackwards", "Write the elements of `src` into `self`.",
+    "copy_(self, other: Operand, non_blocking: bool = False)", "torch::autograd::CopyBackwards",
+    "Write the elements of `other` into `self`.",
     forward=_copy, kind="inplace", writes=True, spaces=("Tensor",),
-    grads={"self": zeros, "src": lambda grad: grad},
+    grads={"self": zeros, "other": lambda grad: grad},
     note="`x[:] = v` is CopyBackwards; `x[0] = v` puts a CopySlices into the history of x; `x[idx] = v` is "
          "IndexPutBackward0.",
 )

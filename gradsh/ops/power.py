@@ -133,7 +133,7 @@ op(
     note="The exponent and the result are saved.",
 )
 op(
-    "pow(self, exponent: number)", "PowBackward0", "Each element to one power.", forward=_pow_number, inplace=True,
+    "pow(self, exponent: number)", "PowBackward0", "Each element to one power.", layout="operands", forward=_pow_number, inplace=True,
     grads={"self": _pow_gradient},
     samples=(sample((2, 3), 2), sample((2, 3), 3), sample(Within(0.2, 2, 2, 3), 3.5), sample((2, 3), 1), sample((2, 3), 0)),
     note="The input is saved even for the powers 0 and 1.",

@@ -18,6 +18,7 @@ from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.engine.values.overlap import dense
 from gradsh.engine.values.size import Size
+from gradsh.engine.values.storage import stands_for_zeros
 from gradsh.text.fault import fail
 
 
@@ -145,7 +146,8 @@ def _handed_out(value: Any) -> Tensor:
     """Return a captured gradient as a tensor: an expanded one stays a view, made without history, as PyTorch's is."""
     if value.size and any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True)):
         return view_of(make(np.array(value[(0,) * value.ndim])), value, None, 0, "no_grad")
-    return make(value if value.flags.writeable and (value.base is None or not dense(value)) else np.array(value))
+    kept = stands_for_zeros(value) or (value.flags.writeable and (value.base is None or not dense(value)))
+    return make(value if kept else np.array(value))
 
 
 def make_roots(

@@ -66,9 +66,14 @@ def share(gradient: Tensor) -> None:
     _keep(_SHARED, gradient.array, gradient.counter)
 
 
+def known_counter(gradient: Array) -> VersionCounter | None:
+    """Return the counter of the memory that a gradient lies in, where that is known."""
+    return _kept(_SHARED, gradient) if _SHARED else None
+
+
 def shared_counter(gradient: Array, version: int) -> VersionCounter:
     """Return the counter of a gradient that is a view of memory which others may see too: one for them all."""
-    counter: VersionCounter | None = _kept(_SHARED, gradient)
+    counter = known_counter(gradient)
     if counter is None:
         counter = VersionCounter()
         counter.version = version

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.donation import base_if_unshared
-from gradsh.engine.autograd.gradient_versions import note, noted, shared_counter
+from gradsh.engine.autograd.gradient_versions import known_counter, note, noted, shared_counter
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
@@ -20,6 +20,7 @@ from gradsh.engine.graph.types import Location
 from gradsh.engine.registry import find, method
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct, dense
+from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail
 
 
@@ -242,11 +243,14 @@ def _hooked(node: AccumulateGrad, grad: Any, written: int) -> tuple[Array, int]:
 
 
 def as_tensor(grad: Any, written: int = 0) -> Tensor:
-    """Return a gradient as a tensor, whose version tells how often it was written."""
+    """Return a gradient as a tensor, whose version tells how often it was written; one that a program passed counts as that does."""
     if isinstance(grad, Tensor):
         return grad
     fresh = make(np.asarray(grad))
-    fresh.counter.version = noted(grad) + written
+    if (counter := known_counter(fresh.array)) is not None:
+        fresh.own_counter = counter
+    else:
+        fresh.counter.version = noted(grad) + written
     return fresh
 
 
@@ -328,4 +332,6 @@ def _add_in_place(held: Tensor, grad: Array) -> None:
         held.array[...] = find("add")(held.detach(), make(grad)).array
     else:
         check_distinct(held.array)
+        if grad.shape != held.array.shape:  # the leaf got other extents in place since
+            check_written_shape(held.array.shape, broadcast_shapes(held.array.shape, grad.shape))
         np.add(held.array, grad, out=held.array)

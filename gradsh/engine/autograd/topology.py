@@ -8,7 +8,7 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.compact_node import CompactNode
-from gradsh.engine.graph.node import RENUMBERED, Node
+from gradsh.engine.graph.node import OUT_OF_ORDER, Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 
 _SEQUENCE = attrgetter("seq")
@@ -37,11 +37,15 @@ def toposort(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
             else:
                 stack.extend([edge[0] for edge in node.edges if edge is not None])
     order.sort(key=_SEQUENCE, reverse=True)
-    return _by_readiness(order) if RENUMBERED in current().flags else order, arriving
+    return _by_readiness(order) if OUT_OF_ORDER in current().flags else order, arriving
 
 
 def _by_readiness(nodes: list[Node]) -> list[Node]:
-    """Return nodes in the order in which a pass takes them: of those that wait for no other one, that of the highest number."""
+    """Return nodes in the order in which a pass takes them: of those that wait for no other one, that of the highest number.
+
+    A node of an operation without a derivative has the highest number of all, as in PyTorch.
+    """
+    nodes.sort(key=lambda node: not node.runs_first)  # keeps the order of the others
     waiting: Counter[Node] = Counter(edge[0] for node in nodes for edge in node.edges if edge is not None)
     places = {node: place for place, node in enumerate(nodes)}
     ready = [place for place, node in enumerate(nodes) if not waiting[node]]  # sorted, so it is a heap

@@ -23,7 +23,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     if value and is_inference(tensor) and not inferring():
         message = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
         raise fail("other", message, RuntimeError, tensor=tensor)
-    if not value and tensor.grad_fn is not None:
+    if not value and tensor.edge is not None:  # not looked at anew, as in PyTorch: a view may not follow a write
         message = (
             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
             "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
@@ -36,7 +36,7 @@ def assign_requires_grad(tensor: Tensor, value: bool) -> None:
     """Set `tensor.requires_grad = value`: unlike the method it refuses a non-leaf that requires grad already."""
     if not isinstance(value, bool):
         raise fail("type", "requires_grad must be a bool", RuntimeError, tensor=tensor)
-    if value is True and tensor.grad_fn is not None:
+    if value is True and tensor.edge is not None:
         raise fail("not_leaf", "you can only change requires_grad flags of leaf variables.", RuntimeError, tensor=tensor)
     set_requires_grad(tensor, value)
 

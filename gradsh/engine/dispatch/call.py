@@ -20,7 +20,7 @@ from gradsh.engine.schema.signature import ArrayAmongTensors
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid, order_of
 from gradsh.engine.values.overlap import check_apart, check_distinct, check_not_zeros, overlaps
-from gradsh.engine.values.shape import broadcast_shapes, expandable
+from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail, fault_of
 
 
@@ -51,10 +51,11 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         return _run_inplace(record, values)
     if kind == "geometry":
         return _run_geometry(record, values)
+    ambient = current()
+    if ambient.grad_enabled and record.grads:
+        _check_views(record, values)
     arrays = _arrays(record, values)
     if kind == "view":
-        if values[0].meta is not None and current().grad_enabled:
-            gradient_edge(values[0])  # a view that could not follow a write is refused before its geometry is looked at
         found = _recalled(record, values)
         found = record.forward(*arrays) if found is None else found
         views = wrap_views(record, values, found)
@@ -62,7 +63,6 @@ def run_record(record: Overload, values: list[Any]) -> Any:
             _forward_mode().follow_view(record, values, views)
             _told(record, values, found, views)
         return views
-    ambient = current()
     if ambient.check is not None:
         ambient.check(0)
     outputs = _recalled(record, values) if ambient.saved_hooks else None
@@ -196,9 +196,14 @@ def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
 
 
 def _cast(value: Array | float, dtype: Any) -> Array:
-    if isinstance(value, np.ndarray):
-        return value if value.dtype == dtype else value.astype(dtype)
-    return np.asarray(value).astype(dtype)
+    if not isinstance(value, np.ndarray):
+        return np.asarray(value).astype(dtype)
+    if value.dtype == dtype:
+        return value
+    if 0 in value.strides and value.size > 1:  # an expanded operand stays one: it does not tell how the result lies in memory
+        single = value[tuple(slice(0, 1) if step == 0 else slice(None) for step in value.strides)]
+        return np.broadcast_to(single.astype(dtype), value.shape)
+    return value.astype(dtype)
 
 
 _CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
@@ -242,6 +247,15 @@ def _needs_graph(record: Overload, values: list[Any], ambient: Ambient) -> bool:
         elif type(value) is list and any(is_tracked(one) for one in value):
             return True
     return False
+
+
+def _check_views(record: Overload, values: list[Any]) -> None:
+    """Refuse inputs that are views which could not follow a write: PyTorch asks for their edges before it computes anything."""
+    for place in record.plan.edges:
+        value = values[place]
+        for one in value if type(value) is list else (value,):
+            if isinstance(one, Tensor) and one.meta is not None and one.meta.view is not None:
+                gradient_edge(one)
 
 
 def wrap(record: Overload, values: list[Any], outputs: Any, ambient: Ambient) -> object:
@@ -329,6 +343,8 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     tracked = _needs_graph(record, values, ambient)
     if ambient.grad_enabled and (tracked or is_tracked(target)):
         check_inplace(target)
+        if tracked:
+            _check_views(record, values)
     arrays = _arrays(record, values)
     if record.writes:
         check_not_zeros(target.array)
@@ -417,8 +433,5 @@ def _check_writable(target: Tensor, result: Array) -> None:
         a, b = of_numpy(result.dtype).title, of_numpy(array.dtype).title
         message = f"result type {a} can't be cast to the desired output type {b}"
         raise fail("dtype", message, RuntimeError, tensor=target)
-    if result.shape != array.shape and not expandable(result.shape, array.shape):
-        message = (
-            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(result.shape)}"
-        )
-        raise fail("shape", message, RuntimeError, tensor=target, shapes=(array.shape, result.shape))
+    if result.shape != array.shape:
+        check_written_shape(array.shape, result.shape, tensor=target)

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch import unpack as _unpack  # noqa: F401  (the methods of nodes)
 from gradsh.engine.dispatch.saved_hooks import pack_entries
-from gradsh.engine.graph.node import Edge, Node, intern_descriptor, next_sequence_number
+from gradsh.engine.graph.node import OUT_OF_ORDER, Edge, Node, intern_descriptor, next_sequence_number
 from gradsh.engine.graph.saved import FreedVariables, SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.registry import find
@@ -19,8 +19,6 @@ from gradsh.engine.values.shape import expandable, sum_axes, sum_to
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.text.fault import fail
 
-CUT = True
-"""The `edge` of a kept view that requires grad although no gradient can reach it: one made under no_grad."""
 NUMBER = False
 """The `edge` of a kept Python number: restored as the number itself, so that it stays a weak scalar."""
 _NONE = ((0,), np.dtype(np.float32))
@@ -46,6 +44,11 @@ class OpNode(Node):
     def name(self) -> str:
         """Return PyTorch's name of the node."""
         return self.record.node or "torch::autograd::NotImplemented"
+
+    @property
+    def runs_first(self) -> bool:  # type: ignore[override]
+        """Whether the operation has no derivative: PyTorch gives its node the highest number."""
+        return not self.record.node
 
     def saved_names(self) -> Sequence[str]:
         """Return the names of what the node may save."""
@@ -253,6 +256,7 @@ def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) ->
         edges = tuple([_edge(values[place]) for place in plan.edges])
     if not record.node:  # PyTorch's node for a missing derivative has edges to what needs gradients only
         edges = tuple(edge for edge in edges if edge is not None)
+        current().flags[OUT_OF_ORDER] = True
     node = _new(OpNode)
     node.edges = edges
     if len(outputs) == 1 and outputs[0] is not None:
@@ -353,8 +357,8 @@ def keep(value: Any) -> SavedVariable | None:
     """Keep a tensor, or a Python number as a 0-d entry of its own (float64, or int64 where it is one)."""
     if isinstance(value, Tensor):
         edge: Any = gradient_edge(value)
-        if edge is None and value.meta is not None and value.requires_grad:
-            edge = CUT
+        if edge is None and value.meta is not None and value.meta.view is not None and value.requires_grad:
+            edge = value.meta.view.creation  # a view made before its base required grad, or in a mode that records nothing
         return SavedVariable(value.array, value.counter, value.counter.version, edge, None, tangents_to_save(value))
     if value is None:
         return None

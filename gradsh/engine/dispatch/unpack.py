@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.saved_hooks import RawSaved, unpack
-from gradsh.engine.dispatch.views import refused_sibling
+from gradsh.engine.dispatch.views import refused_saved
 from gradsh.engine.graph.node import Node, forward_name
 from gradsh.engine.graph.saved import DETACHED, SavedVariable
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, restored
@@ -23,6 +23,8 @@ _SEE_ANOMALY = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
     "was changed in there or anywhere later. Good luck!"
 )
+_UNREACHED = {type(None), str}
+"""The types of the edges of saved tensors that no gradient reaches."""
 if TYPE_CHECKING:
     _Base = Node
 else:
@@ -44,8 +46,10 @@ class _Unpacking(_Base):
 
     def modified(self, kept: SavedVariable, index: int) -> Exception:
         """Return the error for a saved tensor that was modified in place, naming every write since."""
+        if type(kept.edge) is str and kept.edge != "default":
+            return refused_saved(kept.edge, None, self)
         array = kept.array
-        kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
+        kind = "torch.Tensor" if array is None else _type_name(of_numpy(array.dtype).title)
         own = type(kept.edge) is int  # which the node keeps as it was
         shape = [] if array is None else list(array.shape if own else kept.counter.present(array).shape)
         output = ""
@@ -53,8 +57,8 @@ class _Unpacking(_Base):
             output = f", which is output {kept.edge} of {forward_name(self)},"
         elif type(kept.edge) is tuple and not isinstance(kept.edge[0], AccumulateGrad):
             history, number = kept.counter.history(*kept.edge)
-            if _one_of_several(history):
-                return refused_sibling(history, number)
+            if (creation := _creation(history)) != "default":
+                return refused_saved(creation, (history, number), history)
             if history is not kept.edge[0]:
                 shape = list(history.outputs[number][0])  # as the tensor is now
             of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
@@ -98,14 +102,18 @@ class _Unpacking(_Base):
         raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
 
 
-def _one_of_several(history: Any) -> bool:
-    """Whether a tensor with this history is one of several views of one call, or a view of such a view."""
+def _type_name(title: str) -> str:
+    return "CPUBoolType" if title == "Bool" else f"torch.{title}Tensor"
+
+
+def _creation(history: Any) -> str:
+    """Return how a tensor with this history, or the view that it is a view of, was made (see `View`)."""
     while (record := getattr(history, "record", None)) is not None and record.kind == "view":
         if record.multi_view:
-            return True
+            return "multi"
         edge = history.edges[0]
         history = None if edge is None else edge[0]
-    return False
+    return getattr(history, "creation", "default")
 
 
 def _living(kept: SavedVariable, found: Tensor) -> Tensor:
@@ -116,7 +124,7 @@ def _living(kept: SavedVariable, found: Tensor) -> Tensor:
     gc.unfreeze()  # what is frozen would not be looked through
     living = [one for one in gc.get_referrers(kept.array) if isinstance(one, Tensor) and one is not found and one.array is kept.array]
     same = [one for one in living if (one.edge, one.needs_grad) == (found.edge, found.needs_grad)]
-    since = [one for one in living if kept.edge is None and one.edge is None and one.own_counter is kept.counter]
+    since = [one for one in living if type(kept.edge) in _UNREACHED and one.edge is None and one.own_counter is kept.counter]
     return (same or since or [found])[0]  # a leaf may have been made to require grad since
 
 

@@ -83,29 +83,33 @@ _CUSTOM = (
 )
 
 
-def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
-    """Return the error for a write that reaches a view whose history could not follow it."""
-    edge = tensor.edge
-    if view.creation in {"no_grad", "inference"} or edge is None:
+_BASE = "its base or another view of its base has been"
+
+
+def _sentence(creation: str, edge: Edge | None, modified: str) -> str:
+    """Return PyTorch's sentence for a write that reaches a view, made so and with such a history, that cannot follow it."""
+    if creation in {"no_grad", "inference"} or edge is None:
         start = "A view was created in"
         if edge is not None:
             start = f"Output {edge[1]} of {forward_name(edge[0])} is a view of a view which was created in"
-        modes = ("inference", "in normal mode") if view.creation == "inference" else ("no_grad", "with grad mode enabled")
+        modes = ("inference", "in normal mode") if creation == "inference" else ("no_grad", "with grad mode enabled")
         message = f"{start} {modes[0]} mode and {modified} modified inplace {modes[1]}."
     else:
         message = f"Output {edge[1]} of {forward_name(edge[0])} is a view and {modified} modified inplace."
     between = _AMBIGUOUS.replace("no_grad", "inference_mode")
-    message += {"no_grad": _AMBIGUOUS, "inference": between, "multi": _SEVERAL, "custom": _CUSTOM}[view.creation]
+    return message + {"no_grad": _AMBIGUOUS, "inference": between, "multi": _SEVERAL, "custom": _CUSTOM}[creation]
+
+
+def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
+    """Return the error for a write that reaches a view whose history could not follow it."""
     writes = tensor.counter.writes_since(view.version)
+    message = _sentence(view.creation, tensor.edge, modified)
     return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.location, writes=writes)
 
 
-def refused_sibling(node: Node, output: int) -> Exception:
-    """Return the error for a saved one of several views, when its memory was written."""
-    message = (
-        f"Output {output} of {forward_name(node)} is a view and its base or another view of its base has been modified inplace."
-    )
-    return fail("view_inplace", message + _SEVERAL, RuntimeError, node=node, built_where=node.location)
+def refused_saved(creation: str, edge: Edge | None, node: Node) -> Exception:
+    """Return the error for a view that a node saved, when its memory was written and the view cannot follow."""
+    return fail("view_inplace", _sentence(creation, edge, _BASE), RuntimeError, node=node, built_where=node.location)
 
 
 def refreshed_edge(tensor: Tensor) -> Edge | None:
@@ -121,7 +125,7 @@ def refreshed_edge(tensor: Tensor) -> Edge | None:
     if tensor.counter.version == view.version:
         return tensor.edge
     if view.creation != "default":
-        raise _refusal(tensor, view, "its base or another view of its base has been")
+        raise _refusal(tensor, view, _BASE)
     node = AsStrided(gradient_edge(view.base), view.base.array, tensor.array)
     if tensor.edge is not None:
         tensor.counter.moved(*tensor.edge, node)
@@ -287,12 +291,12 @@ class CopySlices(Node):
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Return the base's former gradient with the written part replaced, and the gradients of the write's inputs."""
+        grad = grads[0]
+        if grad is None:  # in PyTorch this comes before it is asked what was freed
+            return (None,) * len(self.edges)
         entries = self.entries
         if type(entries) is FreedVariables:
             raise fail("freed", FREED_SENTENCE, node=self, index=0, freed_where=entries.location)
-        grad = grads[0]
-        if grad is None:
-            return (None,) * len(self.edges)
         inner = (self.function.edges[0] is not None, *needs[1:])
         if isinstance(grad, Tensor):
             return self._run_recorded(grad, inner)

@@ -23,8 +23,8 @@ next_sequence_number = sequence_numbers.__next__
 LAST = 1 << 62
 """Sequence number of AccumulateGrad nodes: they run as soon as nothing more can arrive."""
 
-RENUMBERED = "renumbered"
-"""The session's flag that says that a program gave nodes numbers of its own: a node may have a lower one than its inputs."""
+OUT_OF_ORDER = "out_of_order"
+"""The session's flag that says that nodes do not run by number alone: a program gave them numbers, or one of them runs first."""
 
 FREED_SENTENCE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -109,6 +109,8 @@ class Node:
     extra: NodeMeta | None
     location: Location
     seq: int
+    runs_first = False
+    """Whether it runs before all others that may run next, whatever its number."""
     titled = False
     """Whether the class has the name of its nodes: the class of each name is made when the first of them is shown."""
 
@@ -312,7 +314,7 @@ class Node:
     def _set_sequence_nr(self, number: int) -> None:
         """Change when the node runs: of the nodes that may run next, a pass takes the one of the highest number."""
         self.seq = current().first_node + number
-        current().flags[RENUMBERED] = True
+        current().flags[OUT_OF_ORDER] = True
 
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"

@@ -21,7 +21,8 @@ _FLOAT64 = np.dtype(np.float64)
 class SavedVariable(NamedTuple):
     """A saved tensor: its array, its version counter, the version then, and the edge its gradient would take.
 
-    `edge` is None for a tensor that needs no gradient and the int `nr` for output `nr` of the node itself.
+    `edge` is None for a tensor that needs no gradient, the int `nr` for output `nr` of the node itself, and how it was made (see `View`)
+    for a view that requires grad although no gradient can reach it.
     `packed` holds (unpack hook, packed value) where saved-tensor hooks took the array's place, `tangents` those of forward mode,
     `origin` a weak reference to the tensor itself where a custom function saved it.
     """

@@ -297,7 +297,7 @@ def make_result(array: Array, node: Node, output: int) -> Tensor:
 def restored(kept: SavedVariable, edge: Any, anew: bool = False) -> Tensor:
     """Rebuild the tensor that a node kept: same memory, same version counter, same place in the graph.
 
-    Its edge is True where it requires a gradient that cannot reach it (a view made under no_grad). A leaf is the very tensor, unless
+    Its edge is a text where it requires a gradient that cannot reach it (a view made under no_grad). A leaf is the very tensor, unless
     it is to be made anew.
     """
     assert kept.array is not None
@@ -305,7 +305,7 @@ def restored(kept: SavedVariable, edge: Any, anew: bool = False) -> Tensor:
         origin: Tensor | None = kept.origin()
         if origin is not None and origin.array is kept.array:
             return origin
-    if edge is True:
+    if type(edge) is str:
         cut = restored(kept, None)
         cut.needs_grad = True
         return cut

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.storage import stands_for_zeros
 from gradsh.text.fault import fail
 
 
@@ -25,11 +26,11 @@ def check_distinct(target: Array) -> None:
 
 
 def check_not_zeros(target: Array) -> None:
-    """Refuse to write into an array that stands for zeros: it is read-only, as the gradient of `sgn` is.
+    """Refuse to write into an array that stands for zeros, as the gradient of `sgn` does.
 
     Raises RuntimeError with PyTorch's sentence.
     """
-    if not target.flags.writeable and target.flags.c_contiguous:  # else it was expanded
+    if stands_for_zeros(target):
         message = "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a mutable tensor."
         raise fail("other", message, RuntimeError)
 

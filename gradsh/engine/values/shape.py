@@ -57,6 +57,13 @@ def expandable(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     return all(x in (y, 1) for x, y in zip(reversed(shape), reversed(target), strict=False))
 
 
+def check_written_shape(target: tuple[int, ...], shape: tuple[int, ...], **details: object) -> None:
+    """Refuse to write what broadcasts to `shape` into a tensor of the shape `target`, unless it fits."""
+    if not expandable(shape, target):
+        message = f"output with shape {list(target)} doesn't match the broadcast shape {list(shape)}"
+        raise fail("shape", message, RuntimeError, shapes=(target, shape), **details)
+
+
 def sum_axes(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
     """Return the dims of `shape` over which a gradient is summed to become one of shape `target`."""
     lead = len(shape) - len(target)

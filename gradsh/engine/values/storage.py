@@ -4,6 +4,7 @@ A base, its views and its detached twins share one `VersionCounter`; `.data` sha
 its own. Memory is identified by the array that owns it, so bytes can be counted once however many views exist.
 """
 
+import math
 import weakref
 from typing import Any
 
@@ -109,6 +110,20 @@ def owner_of(array: Array) -> Array:
             array = base
         base = getattr(base, "base", None)  # numpy's as_strided puts an object without strides in between
     return array
+
+
+class _Zeros(bytes):
+    """The memory of tensors that stand for zeros."""
+
+
+def immutable_zeros(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Return zeros that nothing may be written into, as PyTorch's tensors that stand for zeros."""
+    return np.ndarray(shape, dtype, _Zeros(max(math.prod(shape), 1) * np.dtype(dtype).itemsize))
+
+
+def stands_for_zeros(array: Array) -> bool:
+    """Whether an array is one of `immutable_zeros`, or a view of it."""
+    return not array.flags.writeable and isinstance(owner_of(array).base, _Zeros)
 
 
 def offset_in_memory(array: Array) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.registry import find
+from gradsh.engine.values.overlap import check_not_zeros
 from gradsh.text.fault import fail
 
 
@@ -41,6 +42,7 @@ def clip_grads_with_norm_(parameters: object, max_norm: float, total_norm: Tenso
     del foreach
     factor = np.minimum(np.asarray(max_norm, total_norm.array.dtype) / (total_norm.array + total_norm.array.dtype.type(1e-6)), 1)
     for grad in _gradients(parameters):
+        check_not_zeros(grad.array)
         grad.array *= factor.astype(grad.array.dtype)
         written(grad)
 
@@ -66,6 +68,7 @@ def clip_grad_value_(parameters: object, clip_value: float, foreach: bool | None
         )
         raise fail("value", message, RuntimeError)
     for grad in gradients:
+        check_not_zeros(grad.array)
         np.clip(grad.array, -float(clip_value), float(clip_value), out=grad.array)
         written(grad, 2)  # PyTorch clamps from below, then from above
 
