@@ -13,6 +13,7 @@ from gradsh.engine.autograd.topology import toposort
 from gradsh.engine.dispatch.tangents import batched, detached_with_tangents, levels, tangent_of, untracked
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.rng.rows import RowGenerator
 from gradsh.engine.values.layout import order_of
 from gradsh.text.fault import fail
 
@@ -160,27 +161,36 @@ def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) ->
 
 @standing_in("vmap", "it loops over the batch; results are the same, with a node for each element")
 def vmap(
-    func: Callable[..., object], in_dims: object = 0, out_dims: object = 0, randomness: str = "error", **_: object
+    func: Callable[..., object], in_dims: object = 0, out_dims: object = 0, randomness: str = "error", *, chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that applies `func` to each element of a batch."""
+    """Return a function that applies `func` to each element of a batch.
+
+    `randomness`: whether random operations are refused ("error"), or draw the same numbers for each element or others ("different"; for
+    `chunk_size` elements at a time).
+    """
     tell(vmap)
-    if randomness == "different":
-        way = "draw the random numbers before, and give them as an argument"
-        raise fail("type", "gradsh's vmap is a loop, whose random numbers would not be PyTorch's", NotImplementedError, way=way)
 
     def wrapper(*args: object, **kwargs: object) -> object:
-        if randomness not in {"error", "same"}:
+        if randomness not in {"error", "same", "different"}:
             message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
             raise fail("value", message, RuntimeError)
         dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         size = _batch_size(args, dims)
         picked = [tuple(_picked(arg, dim, row) for arg, dim in zip(args, dims, strict=True)) for row in range(size)]
-        state, rounds = current().generator.get_state(), []
-        for row in picked:
-            if randomness == "same":
-                current().generator.set_state(state)
-            with batched():
-                rounds.append(func(*row, **kwargs))
+        own = current().generator
+        state, rounds = own.get_state(), []
+        try:
+            for number, row in enumerate(picked):
+                if randomness == "same":
+                    own.set_state(state)
+                elif randomness == "different":
+                    if not number % (chunk_size or size):
+                        current().generator = drawing = RowGenerator(own, min(chunk_size or size, size - number))
+                    drawing.begin(number % (chunk_size or size))
+                with batched():
+                    rounds.append(func(*row, **kwargs))
+        finally:
+            current().generator = own
         if randomness == "error" and (current().generator.get_state() != state).any():
             advice = "Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
             raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}", RuntimeError)

@@ -100,6 +100,10 @@ class Ambient:
             self._generator = Generator().manual_seed(0)
         return self._generator
 
+    @generator.setter
+    def generator(self, value: "Generator") -> None:
+        self._generator = value
+
     @property
     def print_options(self) -> Any:
         """The options of `set_printoptions`."""
