@@ -133,6 +133,10 @@ def _index_put(self: Array, indices: Sequence[object], values: Array, accumulate
         )
         raise fail("dtype", message, RuntimeError)
     where = _numpy_index(self, indices)
+    if array.size == 1 and not accumulate and any(type(one) is np.ndarray and one.dtype.kind == "b" for one in where):
+        array = array.reshape(())  # PyTorch fills what a mask chooses with a single number, of whatever shape
+    if array.ndim > 1 and array.ndim > len(shape_of(self, where)):
+        raise _put_failure(self, where, array)
     written = np.array(self, order="K") if not in_place else self
     try:
         if accumulate and len(where) == 1 and type(where[0]) is np.ndarray and where[0].dtype.kind == "i":
