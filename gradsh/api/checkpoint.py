@@ -15,6 +15,8 @@ from gradsh.api.saved import saved_tensors_hooks
 from gradsh.api.selective import Logging
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.autograd.backward import backward
+from gradsh.engine.dispatch.op_node import keep
+from gradsh.engine.dispatch.saved_hooks import pack_entries
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import Recomputed, SavedVariable
 from gradsh.engine.graph.tensor import Tensor
@@ -33,30 +35,42 @@ class _Enough(Exception):
 
 
 class NoopSaveInputsBackward(Node):
-    """What watches over the tensors that a checkpointed function is to be called with again: none may be modified until then."""
+    """What keeps the arguments with which a checkpointed function is to be called again: no tensor among them may be modified until
+    then. Hooks on saved tensors that stand around the checkpoint pack these tensors.
+    """
 
-    __slots__ = ("tensors", "versions")
+    __slots__ = ("arguments", "versions")
 
-    def __init__(self, values: tuple[object, ...]) -> None:
+    def __init__(self, arguments: tuple[object, ...]) -> None:
         super().__init__((), ())
-        self.tensors = tuple([one for one in values if isinstance(one, Tensor)])
-        self.versions = tuple([one.counter.version for one in self.tensors])
+        self.arguments = arguments
+        self.versions = tuple([one.counter.version if isinstance(one, Tensor) else None for one in arguments])
+        if current().saved_hooks:
+            self.raw = tuple([keep(one) if isinstance(one, Tensor) else None for one in arguments])
+            pack_entries(self)
+            self.arguments = tuple([None if self._is_packed(place) else one for place, one in enumerate(arguments)])
+
+    def _is_packed(self, place: int) -> bool:
+        return bool(self.raw) and self.raw[place] is not None and self.raw[place].packed is not None
 
     def saved_names(self) -> tuple[str, ...]:
-        """Return a name for each tensor."""
-        return ("input",) * len(self.tensors)
+        """Return a name for each argument."""
+        return ("input",) * len(self.arguments)
 
-    def check(self) -> None:
-        """Raise the error of a saved tensor that was modified, if one was."""
-        for place, (tensor, version) in enumerate(zip(self.tensors, self.versions, strict=True)):
-            if tensor.counter.version != version:
-                raise self.modified(SavedVariable(tensor.array, tensor.counter, version, tensor.edge), place)
+    def restored(self) -> list[Any]:
+        """Return the arguments; raises the error of a saved tensor that was modified, if one was."""
+        found = []
+        for place, (one, version) in enumerate(zip(self.arguments, self.versions, strict=True)):
+            if isinstance(one, Tensor) and one.counter.version != version:
+                raise self.modified(SavedVariable(one.array, one.counter, version, one.edge), place)
+            found.append(self.unpack(place, as_tensor=True) if self._is_packed(place) else one)
+        return found
 
 
 class _Frame:
     """One call of checkpoint: the function and its arguments, and what its forward saved."""
 
-    __slots__ = ("args", "checked", "completed", "contexts", "early", "function", "holders", "kwargs", "logs", "random", "saver")
+    __slots__ = ("checked", "completed", "contexts", "early", "function", "holders", "kwargs", "logs", "random", "saver")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object], keep: bool, checked: bool,
@@ -68,7 +82,6 @@ class _Frame:
         self.early = early
         self.contexts = context
         self.function = function
-        self.args = args
         self.kwargs = kwargs
         self.saver = NoopSaveInputsBackward(args)
         self.random = current().generator.get_state() if keep else None
@@ -102,7 +115,7 @@ class _Frame:
         return value
 
     def _recompute(self, running: Any) -> None:
-        self.saver.check()
+        arguments = self.saver.restored()
         found: list[Tensor] = []
 
         def collect(tensor: Tensor) -> Tensor:
@@ -120,7 +133,7 @@ class _Frame:
             if self.random is not None:
                 ambient.generator.set_state(self.random)
             with grad_mode(True), self.contexts, saved_tensors_hooks(collect, lambda tensor: tensor):
-                self.function(*self.args, **self.kwargs)
+                self.function(*arguments, **self.kwargs)
         except _Enough:
             pass
         finally:

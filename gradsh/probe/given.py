@@ -85,7 +85,7 @@ def arrays_instead(packed: object, depth: int = 3) -> list[Any]:
     if tensor is not None:
         return [tensor.array]
     if isinstance(packed, Recomputed):
-        return arrays_instead([packed.value, packed.frame.args, packed.frame.kwargs], depth)
+        return arrays_instead([packed.value, packed.frame.saver.arguments, packed.frame.kwargs], depth)
     if not depth or not isinstance(packed, (list, tuple, dict)):
         return []
     parts = packed.values() if isinstance(packed, dict) else packed
