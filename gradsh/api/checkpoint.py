@@ -44,7 +44,7 @@ class NoopSaveInputsBackward(Node):
     def __init__(self, arguments: tuple[object, ...]) -> None:
         super().__init__((), ())
         self.arguments = arguments
-        self.versions = tuple([one.counter.version if isinstance(one, Tensor) else None for one in arguments])
+        self.versions = tuple([one.counter.version if isinstance(one, Tensor) else 0 for one in arguments])
         if current().saved_hooks:
             self.raw = tuple([keep(one) if isinstance(one, Tensor) else None for one in arguments])
             pack_entries(self)
