@@ -289,7 +289,7 @@ def _zeta(s: Array, q: Array) -> Array:
         divisor *= (2 * order + 1) * (2 * order + 2)
         power = power / (place * place)
     found = pick(bad, np.nan, pick(s == 1, np.inf, pick(np.isfinite(q), total, np.nan)))
-    return pick(pole, np.inf, found)
+    return pick(pole & (s >= 1), np.inf, found)
 
 
 def zeta_kernel(s: Array, q: Array) -> Array:
