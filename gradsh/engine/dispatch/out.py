@@ -13,7 +13,7 @@ from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.dispatch.tangents import levels, tangent_of
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.dtype import DType, as_dtype, of_numpy
 from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.engine.values.overlap import check_apart, check_distinct
 from gradsh.engine.values.storage import owner_of
@@ -38,11 +38,11 @@ _NAMES = (
     "logcumsumexp logical_and logical_not logical_or logical_xor logit logspace logsumexp lt masked_select matmul matrix_power max "
     "maximum mean min minimum mm mode msort mul multigammaln multinomial multiply mv mvlgamma nan_to_num nanmean nanquantile nansum "
     "narrow_copy ndtr ndtri ne neg negative nextafter nonzero norm normal normalize not_equal ones orgqr outer permute_copy polygamma "
-    "pow prod psi qr quantile rad2deg rand randint randn randperm reciprocal remainder renorm round row_stack rsqrt scatter scatter_add "
-    "scatter_reduce searchsorted sgn sigmoid sign signbit sin sinc sinh slice_scatter softmax softplus softshrink sort special_round "
-    "split_with_sizes_copy sqrt square squeeze_copy stack std sub subtract sum svd t_copy take take_along_dim tan tanh tensordot "
-    "threshold topk transpose_copy triangular_solve tril triu true_divide trunc unbind_copy unfold_copy unsqueeze_copy var vdot "
-    "view_copy vstack where xlog1py xlogy zeros zeta"
+    "pow prod psi qr quantile rad2deg rand randint randn randperm range reciprocal remainder renorm round row_stack rsqrt scatter "
+    "scatter_add scatter_reduce searchsorted sgn sigmoid sign signbit sin sinc sinh slice_scatter softmax softplus softshrink sort "
+    "special_round split_with_sizes_copy sqrt square squeeze_copy stack std sub subtract sum svd t_copy take take_along_dim tan tanh "
+    "tensordot threshold topk transpose_copy triangular_solve tril triu true_divide trunc unbind_copy unfold_copy unsqueeze_copy var "
+    "vdot view_copy vstack where xlog1py xlogy zeros zeta"
 )
 WRITABLE = frozenset(_NAMES.split())
 """The operations that take `out`."""
@@ -55,6 +55,8 @@ def into(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, obj
     """
     rest = {name: value for name, value in kwargs.items() if name != "out"}
     out = kwargs["out"]
+    if isinstance(out, Tensor) and "pin_memory" in operation.records[0].text:
+        rest["dtype"] = _shared_dtype(out, rest.get("dtype"))
     if out is None and operation.name in WRITABLE:
         return operation(*args, **rest)
     outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
@@ -88,6 +90,15 @@ def into(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, obj
             raise fail("shape", message, RuntimeError, tensor=target)
         _write(target, result, inputs)
     return named_result(f"{found.operation}_out", found.names, list(outs)) if isinstance(found, NamedResult) else out
+
+
+def _shared_dtype(out: Tensor, dtype: object) -> DType:
+    """Return the dtype in which a factory makes its values: that of `out`; raises RuntimeError where another is asked for."""
+    kind, asked = of_numpy(out.array.dtype), as_dtype(dtype)
+    if asked is not None and asked != kind:
+        message = f"dtype {asked.title} does not match dtype of out parameter ({kind.title})"
+        raise fail("dtype", message, RuntimeError, tensor=out)
+    return kind
 
 
 def _tensors(values: Iterable[object]) -> list[Tensor]:

@@ -1,0 +1,11 @@
+import torch
+i = torch.tensor([1])
+d = torch.zeros(2, dtype=torch.float64)
+torch.zeros((3, 3), out=i)
+torch.full((2,), 3.5, out=i)
+torch.arange(3.0, out=i)
+torch.linspace(0, 4, 3, out=d)
+torch.range(0, 2, out=d)
+torch.rand(2, out=d)
+torch.ones(2, dtype=torch.float32, out=d)
+torch.eye(2, dtype=torch.float64, out=d)
