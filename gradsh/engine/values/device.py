@@ -1,10 +1,13 @@
 """Where a tensor is: the one `Device` there is, and how others are refused."""
 
+import re
+
 from gradsh.engine.ambient import current
 from gradsh.text.fault import fail
 
 CUDA_WAY = "gradsh computes on the CPU: leave the device out, or `set cuda ignore` to go on as if there were a GPU"
 
+_INDEX = re.compile("0|[1-9][0-9]*")
 DEVICES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
     "mps", "meta", "hpu", "mtia",
@@ -68,12 +71,16 @@ class Device:
         anywhere = current().flags.get("cuda") == "ignore"
         if isinstance(type, int) and not anywhere:
             raise no_accelerator()
-        name, _, number = ("cpu" if isinstance(type, int) else type).partition(":")
-        if name not in DEVICES or (number and not number.isdecimal()):
-            raise no_device(name)
-        if name == "cpu" or anywhere:
-            return CPU
-        return made(name, int(number) if number else index)
+        if index is not None and not isinstance(index, int):
+            raise fail("type", f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}", TypeError)
+        name, number = ("cpu", None) if isinstance(type, int) else _parts(type)
+        if number is not None and index is not None:
+            message = f"type (string) must not include an index because index was passed explicitly: {type}"
+            raise fail("value", message, RuntimeError)
+        if index is not None and index < 0:
+            raise fail("value", "Device index must not be negative", RuntimeError)
+        index = number if index is None else index
+        return CPU if anywhere or (name, index) == ("cpu", None) else made(name, index)
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
@@ -93,6 +100,16 @@ class Device:
 
     def __exit__(self, *error: object) -> None:
         """Leave the device as it is: tensors were on the CPU."""
+
+
+def _parts(text: str) -> tuple[str, int | None]:
+    """Return the type of a device and its index, from its name."""
+    name, colon, number = text.partition(":")
+    if name not in DEVICES:
+        raise no_device(name)
+    if colon and not _INDEX.fullmatch(number):
+        raise fail("value", f"Invalid device string: '{text}'", RuntimeError)
+    return name, int(number) if colon else None
 
 
 def made(type: str, index: int | None = None) -> Device:
