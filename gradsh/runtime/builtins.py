@@ -38,6 +38,7 @@ REFUSED = {
     "__import__": "write `import NAME` at the top",
     "globals": "put what you look up into a dictionary, as in `{'Net': Net}[name]`; the command `vars` lists the variables",
     "locals": "the command `vars` lists the variables",
+    "help": "leave it out, or ask at the prompt: the command `help NAME` describes it",
     "breakpoint": "put the commands `graph`, `buffers` or `watch` where you want to look",
     "memoryview": "index the tensor or the list itself",
     "bytearray": "use a list of numbers or `torch.tensor(…, dtype=torch.uint8)`",
