@@ -10,7 +10,8 @@ _FILES = {
     "gradsh.api.einops": "einops", "gradsh.api.einops_layers": "einops.layers.torch",
     "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.graph.tensor": "torch",
     "gradsh.engine.values.size": "torch", "gradsh.engine.values.device": "torch",
-    "gradsh.engine.values.dtype": "torch", "gradsh.engine.graph.node": "torch.autograd.graph",
+    "gradsh.engine.values.dtype": "torch", "gradsh.engine.values.formats": "torch", "gradsh.api.torch_version": "torch.torch_version",
+    "gradsh.engine.graph.node": "torch.autograd.graph",
     "gradsh.api.nn.attention": "torch.nn.modules.activation", "gradsh.api.nn.cells": "torch.nn.modules.rnn",
     "gradsh.api.optim.swa_utils": "torch.optim.swa_utils",
     **{f"gradsh.api.optim.{file}": "torch.optim.lr_scheduler" for file in (
@@ -34,7 +35,10 @@ _CLASSES = {
     "DataParallel": "torch.nn.parallel.data_parallel", "SummaryWriter": "torch.utils.tensorboard.writer",
 }
 """Classes that have a file of their own in PyTorch."""
-_NAMES = {"Autocast": "autocast", "DType": "dtype", "Device": "device", "Handle": "RemovableHandle", "AnyNode": "Node"}
+_NAMES = {
+    "Autocast": "autocast", "DType": "dtype", "Device": "device", "TensorLayout": "layout", "MemoryFormat": "memory_format",
+    "Handle": "RemovableHandle", "AnyNode": "Node",
+}
 
 
 _DISTRIBUTION_FILES = {

@@ -10,11 +10,12 @@ from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values import dtype as dtypes
 from gradsh.engine.values.device import CPU, Device
+from gradsh.engine.values.formats import MemoryFormat, TensorLayout, strided
 from gradsh.engine.values.size import Size
 from gradsh.version import PYTORCH_VERSION
 
 _SETTINGS = "gradsh.api.settings"
-for _kind in (Tensor, Parameter, Size, Device, dtypes.DType, Handle):
+for _kind in (Tensor, Parameter, Size, Device, TensorLayout, MemoryFormat, dtypes.DType, Handle):
     settle(_kind)
 _NN_CLASSES = {
     "module": "Module",
@@ -128,8 +129,8 @@ _TORCH: dict[str, object] = {
     "inf": math.inf,
     "nan": math.nan,
     "newaxis": None,
-    "strided": "torch.strided",
-    "__version__": PYTORCH_VERSION,
+    "strided": strided, "layout": TensorLayout, "memory_format": MemoryFormat,
+    "__version__": lazy("gradsh.api.torch_version", "TORCH_VERSION"),
     "torch": _spaces("torch"),
     "nn": _spaces("torch.nn"),
     "optim": _spaces("torch.optim"),
@@ -395,7 +396,7 @@ NAMESPACES: dict[str, Namespace] = {
         "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),
         "flags": lazy(_SETTINGS, "cudnn_flags"),
     }),
-    "torch.version": Namespace("torch.version", {"__version__": PYTORCH_VERSION, "cuda": None, "hip": None}),
+    "torch.version": Namespace("torch.version", {"__version__": f"{PYTORCH_VERSION}+cpu", "cuda": None, "hip": None}),
     "torch.serialization": Namespace("torch.serialization", lazily(
         "gradsh.api.stand_ins", "save load add_safe_globals clear_safe_globals get_safe_globals safe_globals",
     )),

@@ -5,22 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.formats import MemoryFormat
 from gradsh.ops.kernels.common import row_major
 from gradsh.text.fault import fail
-
-
-class MemoryFormat:
-    """How the dimensions of a tensor lie in memory: `torch.contiguous_format` and its like."""
-
-    __slots__ = ("name",)
-    __script_attributes__: frozenset[str] = frozenset()
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
 
 contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")

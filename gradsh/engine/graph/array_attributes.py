@@ -13,6 +13,7 @@ from gradsh.engine.graph.types import TensorBase
 from gradsh.engine.registry import find
 from gradsh.engine.values.device import CPU, Device
 from gradsh.engine.values.dtype import DType, of_numpy
+from gradsh.engine.values.formats import TensorLayout, strided
 from gradsh.engine.values.shape import at_dim
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
@@ -116,9 +117,9 @@ class Elements(Lent):
         return CPU
 
     @property
-    def layout(self) -> str:
+    def layout(self) -> TensorLayout:
         """The memory layout, always strided."""
-        return "torch.strided"
+        return strided
 
     @property
     def is_cpu(self) -> bool:
