@@ -20,7 +20,10 @@ _FILES = {
 }
 """Files of gradsh's whose classes stand together in PyTorch, under another name."""
 _CLASSES = {
-    "Parameter": "torch.nn.parameter", "Handle": "torch.utils.hooks", "ChannelShuffle": "torch.nn.modules.channelshuffle",
+    "Parameter": "torch.nn.parameter", "UninitializedParameter": "torch.nn.parameter", "LazyLinear": "torch.nn.modules.linear",
+    **{f"LazyConv{kind}{n}d": "torch.nn.modules.conv" for kind in ("", "Transpose") for n in (1, 2, 3)},
+    **{f"LazyBatchNorm{n}d": "torch.nn.modules.batchnorm" for n in (1, 2, 3)},
+    "Handle": "torch.utils.hooks", "ChannelShuffle": "torch.nn.modules.channelshuffle",
     **dict.fromkeys(("Fold", "Unfold"), "torch.nn.modules.fold"),
     **dict.fromkeys(("CosineSimilarity", "PairwiseDistance"), "torch.nn.modules.distance"),
     **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "torch.nn.modules.pixelshuffle"),

@@ -19,7 +19,11 @@ for _kind in (Tensor, Parameter, Size, Device, TensorLayout, MemoryFormat, dtype
     settle(_kind)
 _NN_CLASSES = {
     "module": "Module",
-    "linear": "Linear LazyLinear Bilinear Identity",
+    "linear": "Linear Bilinear Identity",
+    "lazy": (
+        "LazyLinear LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d "
+        "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d"
+    ),
     "container": "Sequential ModuleList ModuleDict ParameterList ParameterDict",
     "activation": (
         "ReLU Threshold RReLU Hardtanh ReLU6 Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GLU GELU Hardshrink "
@@ -346,7 +350,9 @@ NAMESPACES: dict[str, Namespace] = {
             ),
         },
     ),
-    "torch.nn.parameter": Namespace("torch.nn.parameter", {"Parameter": Parameter}),
+    "torch.nn.parameter": Namespace("torch.nn.parameter", {
+        "Parameter": Parameter, "UninitializedParameter": lazy("gradsh.api.nn.lazy", "UninitializedParameter"),
+    }),
     **_modules(),
     **_optimizers(),
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),

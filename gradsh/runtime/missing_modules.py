@@ -62,10 +62,6 @@ _TORCH = {
     "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
     "torch.nn.utils.prune": "multiply the weight by a mask in `forward`",
-    **dict.fromkeys(
-        ("torch.nn.LazyConv2d", "torch.nn.LazyConv1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm1d"),
-        "write the layer with its input size",
-    ),
     "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""

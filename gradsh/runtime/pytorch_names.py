@@ -36,9 +36,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "values xpu"
         ),
         "torch.nn": (
-            "AdaptiveLogSoftmaxWithLoss Buffer CrossMapLRN2d LazyBatchNorm1d "
-            "LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
-            "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d NLLLoss2d "
+            "AdaptiveLogSoftmaxWithLoss Buffer CrossMapLRN2d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d NLLLoss2d "
             "RNNBase RNNCellBase SyncBatchNorm UninitializedBuffer UninitializedParameter grad intrinsic qat "
             "quantizable quantized"
         ),

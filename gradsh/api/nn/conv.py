@@ -18,6 +18,11 @@ def repeated(value: Any, n: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
 
 
+def _check_groups(inputs: int, groups: int) -> None:
+    if inputs % groups != 0:
+        raise fail("value", "in_channels must be divisible by groups", ValueError)
+
+
 class ConvNd(Module):
     """What all convolutions share: their settings, weights and repr."""
 
@@ -46,16 +51,14 @@ class ConvNd(Module):
         self.output_padding = repeated(output_padding, n)
         self.groups = groups
         self.padding_mode = padding_mode
-        outer = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
-        self.weight = blank((*outer, *self.kernel_size), kind)
+        self.weight = blank(self.shape_of_weight(), kind)
         self.register_parameter("bias", blank((out_channels,), kind) if bias else None)
         self.reset_parameters()
 
     def _check(self, inputs: int, outputs: int, groups: int, padding: object, stride: object, mode: str) -> None:
         if groups <= 0:
             raise fail("value", "groups must be a positive integer", ValueError)
-        if inputs % groups != 0:
-            raise fail("value", "in_channels must be divisible by groups", ValueError)
+        _check_groups(inputs, groups)
         if outputs % groups != 0:
             raise fail("value", "out_channels must be divisible by groups", ValueError)
         if isinstance(padding, str):
@@ -67,6 +70,13 @@ class ConvNd(Module):
         if mode not in _MODES:
             listed = "{" + ", ".join(repr(one) for one in _MODES) + "}"
             raise fail("value", f"padding_mode must be one of {listed}, but got padding_mode='{mode}'", ValueError)
+
+    def shape_of_weight(self) -> tuple[int, ...]:
+        """Return the shape that the weight has for so many channels. Raises ValueError where the groups do not divide them."""
+        _check_groups(self.in_channels, self.groups)
+        channels = self.in_channels, self.out_channels
+        outer, inner = channels if self.transposed else reversed(channels)
+        return outer, inner // self.groups, *self.kernel_size
 
     def reset_parameters(self) -> None:
         """Draw the weight, then the bias."""

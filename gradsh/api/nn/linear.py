@@ -1,7 +1,6 @@
 """Linear, Bilinear, Identity, Flatten's neighbours that multiply by weights."""
 
 import math
-from typing import Any
 
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
@@ -49,27 +48,6 @@ class Linear(Module):
     def extra_repr(self) -> str:
         """Return the sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
-
-class LazyLinear(Linear):
-    """A Linear that takes its input size from the first input; from then on it is a Linear."""
-
-    def __init__(self, out_features: int, bias: bool = True, device: object = None, dtype: object = None) -> None:
-        super().__init__(0, 0, bias, device, dtype)
-        self.out_features = out_features
-
-    def reset_parameters(self) -> None:
-        """Draw nothing: there are no weights yet."""
-
-    def forward(self, input: Any) -> Any:
-        """Make the weights for the input's last axis, draw them, and map the input."""
-        self.in_features = input.shape[-1]
-        self.weight.data = self.weight.new_empty((self.out_features, self.in_features))
-        if self.bias is not None:
-            self.bias.data = self.bias.new_empty((self.out_features,))
-        object.__setattr__(self, "__class__", Linear)
-        self.reset_parameters()
-        return self.forward(input)
 
 
 class Bilinear(Module):
