@@ -213,6 +213,19 @@ def ignore(*_args: object, **_kwargs: object) -> None:
 
 
 @contextmanager
+def fork_rng(devices: object = None, enabled: bool = True, *_names: object, device_type: str = "cuda") -> Iterator[None]:
+    """Draw random numbers within a block, and go on after it as if nothing had been drawn."""
+    del devices, device_type
+    generator = current().generator
+    before = generator.get_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            generator.set_state(before)
+
+
+@contextmanager
 def cudnn_flags(
     enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False, allow_tf32: bool = True,
     fp32_precision: str = "none",

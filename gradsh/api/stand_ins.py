@@ -189,6 +189,11 @@ def compile(model: object = None, **_: object) -> object:
     return (lambda function: function) if model is None else model
 
 
+def custom_fwd(fwd: object = None, **_: object) -> object:
+    """Return the forward or backward of a Function itself: autocast, whose types it would set, is disabled."""
+    return (lambda function: function) if fwd is None else fwd
+
+
 @standing_in("GradScaler", _DISABLED)
 class GradScaler:
     """A gradient scaler that is disabled, as PyTorch's is where there is no GPU."""

@@ -96,6 +96,8 @@ def _from_files(folder: str, files: dict[str, str]) -> dict[str, object]:
         table.update(lazily(f"{folder}.{file}", names))
     return table
 
+_OTHER_DEVICES = ("mps", "xpu", "mtia")
+_DECORATORS = "custom_fwd custom_bwd=custom_fwd"
 
 
 def _spaces(name: str) -> Lazy:
@@ -143,7 +145,7 @@ _TORCH: dict[str, object] = {
     "utils": _spaces("torch.utils"),
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
-    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", "mps", "distributed", "testing", "serialization")},
+    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization")},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
@@ -370,7 +372,7 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     **_data(),
     **_distributions(),
-    "torch.random": Namespace("torch.random", {**_RANDOM, **lazily(_SETTINGS, "thread_safe_generator=none")}),
+    "torch.random": Namespace("torch.random", {**_RANDOM, **lazily(_SETTINGS, "thread_safe_generator=none fork_rng")}),
     "torch.functional": Namespace(
         "torch.functional", {"F": _spaces("torch.nn.functional"), **{name: _shared(name) for name in _FUNCTIONAL.split()}}
     ),
@@ -389,8 +391,8 @@ NAMESPACES: dict[str, Namespace] = {
                "get_device_capability=no_gpu set_device mem_get_info=no_gpu current_stream=no_gpu "
                "reset_max_memory_allocated=ignore get_rng_state=no_gpu get_rng_state_all=none"),
     ),
-    "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", "autocast=Autocast GradScaler")),
-    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", "autocast=cuda_autocast GradScaler")),
+    "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", f"autocast=Autocast GradScaler {_DECORATORS}")),
+    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", f"autocast=cuda_autocast GradScaler {_DECORATORS}")),
     "torch.backends": Namespace("torch.backends", {
         name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps", "mkldnn", "mkl", "openmp")
     }),
@@ -413,8 +415,13 @@ NAMESPACES: dict[str, Namespace] = {
         _SETTINGS, "is_available=cuda_is_available is_initialized=cuda_is_available get_rank=no_group get_world_size=no_group",
     )),
     "torch.testing": Namespace("torch.testing", lazily("gradsh.api.testing", "assert_close")),
-    "torch.mps": Namespace("torch.mps", lazily(_SETTINGS, "empty_cache=ignore manual_seed=ignore synchronize=ignore device_count")),
-    "torch.backends.cuda": Namespace("torch.backends.cuda", {"matmul": _spaces("torch.backends.cuda.matmul")}),
+    **{f"torch.{name}": Namespace(f"torch.{name}", lazily(
+        _SETTINGS, "is_available=cuda_is_available device_count empty_cache=ignore manual_seed=ignore synchronize=ignore",
+    )) for name in _OTHER_DEVICES},
+    "torch.backends.cuda": Namespace("torch.backends.cuda", {"matmul": _spaces("torch.backends.cuda.matmul"), **lazily(
+        _SETTINGS, "is_built=cuda_is_available enable_flash_sdp=ignore enable_mem_efficient_sdp=ignore enable_math_sdp=ignore "
+        "enable_cudnn_sdp=ignore",
+    )}),
     "torch.backends.cuda.matmul": Switches("torch.backends.cuda.matmul", {"allow_tf32": False}),
     "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available is_built=cuda_is_available")),
 }

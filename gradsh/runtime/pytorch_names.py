@@ -21,11 +21,11 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "get_device_module get_float32_matmul_precision gru gru_cell "
             "hamming_window hann_window hinge_embedding_loss hspmm hub imag instance_norm "
             "is_distributed is_vulkan_available istft jit kaiser_window kl_div library lobpcg lstm lstm_cell lu "
-            "lu_solve lu_unpack margin_ranking_loss masked matrix_rank mtia multiprocessing nested norm_except_dim "
+            "lu_solve lu_unpack margin_ranking_loss masked matrix_rank multiprocessing nested norm_except_dim "
             "nuclear_norm ormqr overrides package pca_lowrank poisson_nll_loss polar quantization quasirandom "
             "return_types saddmm segment_reduce set_flush_denormal set_warn_always signal slice_inverse smm sparse "
             "sparse_compressed_tensor stft storage svd_lowrank to_dlpack triplet_margin_loss "
-            "view_as_complex view_as_real while_loop xpu"
+            "view_as_complex view_as_real while_loop"
         ),
         "torch.Tensor": (
             "apply_ as_subclass chalf coalesce col_indices crow_indices dense_dim dequantize dim_order "
