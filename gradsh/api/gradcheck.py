@@ -61,17 +61,23 @@ def gradcheck(
         raise fail("assert", message, AssertionError)
     given = _tensors(inputs)
     wanted = _checked_inputs(given)
+    outputs = _outputs(func, given)
+    differentiable = [one for one in outputs if one.requires_grad]
+    tolerance = _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
-        _compare(func, given, wanted, _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes), check_backward_ad, check_forward_ad)
+        _compare(func, given, wanted, outputs, tolerance, check_backward_ad, check_forward_ad)
         if check_undefined_grad and check_forward_ad:
             _without_tangents(func, given)
         if check_batched_forward_grad:
             _batched_tangents(func, given)
-        if check_batched_grad and check_backward_ad:
-            for output in [one for one in _outputs(func, given) if one.requires_grad]:
+        if not (check_backward_ad and differentiable):
+            return True
+        if check_batched_grad:
+            for output in differentiable:
                 _batched(partial(gradients, [output], wanted, retain_graph=True, allow_unused=True), output)
-        if check_undefined_grad and check_backward_ad:
-            _without_gradients(func, given, wanted)
+        _by_zeros(differentiable, wanted)
+        if check_undefined_grad:
+            _without_gradients(func, given, wanted, len(differentiable))
     except GradcheckError:
         if raise_exception:
             raise
@@ -104,10 +110,10 @@ def _checked_inputs(given: tuple[object, ...]) -> list[Tensor]:
 
 
 def _compare(
-    func: Callable[..., object], given: tuple[object, ...], wanted: list[Tensor], tolerance: _Tolerance, backward: bool, forward: bool,
+    func: Callable[..., object], given: tuple[object, ...], wanted: list[Tensor], outputs: list[Tensor], tolerance: _Tolerance,
+    backward: bool, forward: bool,
 ) -> None:
     """Hold the derivatives of each output by each input, of backward and of forward mode, against finite differences."""
-    outputs = _outputs(func, given)
     numerical = [_numerical(func, given, one, tolerance.eps, len(outputs)) for one in wanted]
     numbers = [number for number, output in enumerate(outputs) if output.requires_grad]
     if not numbers:
@@ -130,8 +136,6 @@ def _compare(
     if forward:
         pushed = _pushed(func, given, wanted, len(outputs))
         hold("computed with forward mode ", lambda number: [one[number] for one in pushed])
-    if backward:
-        _by_zeros([outputs[number] for number in numbers], wanted)
 
 
 def _duals(given: tuple[Any, ...]) -> tuple[list[Tensor], list[Tensor]]:
@@ -330,9 +334,8 @@ def _by_zeros(outputs: list[Tensor], wanted: list[Tensor]) -> None:
                 raise _refused("grad is incorrect size", one)
 
 
-def _without_gradients(func: Callable[..., object], given: tuple[object, ...], wanted: list[Tensor]) -> None:
-    """Refuse a backward that cannot do without the gradients of its outputs: of all, and of each in turn."""
-    count = len([one for one in _outputs(func, given) if one.requires_grad])
+def _without_gradients(func: Callable[..., object], given: tuple[object, ...], wanted: list[Tensor], count: int) -> None:
+    """Refuse a backward that cannot do without the gradients of its `count` outputs: of all, and of each in turn."""
     for left_out in (range(count), *([place] for place in range(count) if count > 1)):
         outputs = [one for one in _outputs(func, given) if one.requires_grad]
         cut = [UndefinedGrad()(one) if place in left_out else one for place, one in enumerate(outputs)]
