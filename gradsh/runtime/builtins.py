@@ -192,7 +192,7 @@ def _attributes(machine: RuntimeHost) -> dict[str, object]:
             raise TypeError("vars() argument must have __dict__ attribute") from None
 
     def dir(owner: object, /) -> list[str]:
-        return guard.names(owner)  # type: ignore[no-any-return]
+        return guard.all_names(owner)  # type: ignore[no-any-return]
 
     return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr, vars, dir)}
 

@@ -350,6 +350,10 @@ class Guard:
 
     def names(self, owner: Any) -> list[str]:
         """Return the public names that `owner` offers, for completion and for suggesting the nearest."""
+        return [name for name in self.all_names(owner) if not name.startswith("_")]
+
+    def all_names(self, owner: Any) -> list[str]:
+        """Return the names that `owner` offers, those with an underscore too: what `dir` lists."""
         kind = type(owner)
         if isinstance(owner, self.namespaces):
             return [name for name in owner.names() if public(name)]
@@ -364,10 +368,9 @@ class Guard:
         for base in (owner if isinstance(owner, type) else kind).__mro__:
             candidates.update(base.__dict__)
         candidates.update(getattr(owner, "__dict__", ()))
-        return sorted(name for name in candidates if public(name) and self._answers(owner, kind, name))
-
-    def _answers(self, owner: object, kind: type, name: str) -> bool:
-        return not name.startswith("_") and self.allows(owner, kind, name)
+        if isinstance(owner, Node):
+            candidates = {name for name in candidates if not name.startswith(SAVED_PREFIXES)} | owner.saved_attributes()
+        return sorted(name for name in candidates if public(name) and self.allows(owner, kind, name))
 
 
 def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:

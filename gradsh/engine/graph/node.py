@@ -139,6 +139,14 @@ class Node:
         """Return the names of what this node may save, as PyTorch's `_saved_` attributes have them."""
         return ()
 
+    def saved_attributes(self) -> set[str]:
+        """Return the names of the attributes that show what this node saved."""
+        names = self.saved_names()
+        return {f"_saved_{name}" for name in (*names, *self.attributes())} | {f"_raw_saved_{name}" for name in names}
+
+    def __dir__(self) -> list[str]:
+        return sorted({name for name in object.__dir__(self) if not name.startswith(SAVED_PREFIXES)} | self.saved_attributes())
+
     def packing_order(self) -> Sequence[int]:
         """Return the order in which what it saves goes to a pack hook."""
         return range(len(self.entries))
