@@ -105,6 +105,6 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Return whether backward looks for nan."""
+    """Return whether backward looks for nan while anomaly detection is on; it would where that is off."""
     anomaly = current().anomaly
-    return anomaly is not None and anomaly[0]
+    return anomaly is None or bool(anomaly[0])

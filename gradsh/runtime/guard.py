@@ -283,6 +283,9 @@ class Guard:
             return
         if not self.lets_set(owner, name):
             raise self.unsettable(owner, name)
+        if isinstance(owner, Tensor) and getattr(getattr(type(owner), name, None), "fset", setattr) is None:
+            text = f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable"
+            raise fail("attribute", text, AttributeError, owner=owner, name=name)
         setattr(owner, name, value)
 
     def delete(self, owner: object, name: str) -> None:

@@ -58,7 +58,7 @@ _TORCH = {
     "typing.get_type_hints": f"annotations are texts here, which nothing evaluates: write the types into a dictionary, {OR_TRACE}",
     "signal.alarm": "`--timeout` bounds a run's time",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
-    "gc.get_objects": "`vars` and `memory` list the tensors that are held", "gc.get_referrers": "`holders` shows what holds memory",
+    "gc.get_referrers": "`holders` shows what holds memory",
     "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
     "torch.nn.utils.prune": "multiply the weight by a mask in `forward`",

@@ -5,11 +5,13 @@ anew over the machine: output goes where the program's `print` goes, attributes 
 """
 
 import contextlib
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase, check_ordinary
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.builtins import leave
@@ -144,10 +146,20 @@ def load_enum(_: "Machine") -> Mapping[str, object]:
     return KINDS | listed(enum, "auto unique") | dict.fromkeys(("EnumMeta", "EnumType"), TypeProxy(enum.EnumType))
 
 
+@standing_in("gc.get_objects", "it lists the tensors, and no other object")
+def _living_tensors(generation: int | None = None) -> list[Tensor]:
+    """Return the tensors that live, the oldest first."""
+    del generation
+    tell(_living_tensors)
+    gc.unfreeze()  # what is frozen would not be listed
+    return [one for one in gc.get_objects() if issubclass(type(one), Tensor)]
+
+
 def load_gc(_: "Machine") -> Mapping[str, object]:
     """Return what `gc` offers: memory is released with its last reference."""
     nothing = dict.fromkeys(("enable", "disable", "freeze", "unfreeze", "set_threshold"), lambda *_: None)
-    return nothing | {"collect": lambda generation=2: 0, "isenabled": lambda: True, "get_count": lambda: (0, 0, 0), "garbage": []}
+    return nothing | {"collect": lambda generation=2: 0, "isenabled": lambda: True, "get_count": lambda: (0, 0, 0), "garbage": [],
+                      "get_objects": _living_tensors}
 
 
 def load_inspect(_: "Machine") -> Mapping[str, object]:
