@@ -8,6 +8,7 @@ for obj in gc.get_objects():
         if torch.is_tensor(obj):
             if 17 in obj.size(): print(type(obj), obj.size())
     except Exception: pass
+del obj
 
 
 def told(f):
