@@ -64,7 +64,7 @@ def _transcript(text: str, notes: list[str]) -> str:
         return text
     lines = text.split("\n")
     fences = [index for index, line in enumerate(lines) if re.match(_FENCE, line)]
-    if fences:
+    if fences and (fences := sorted({*fences} - _within_strings(text))):
         lines = _fenced(lines, fences, notes)
     first = next((index for index, line in enumerate(lines) if line.strip() and not re.match(_BANNER, line)), None)
     if first is None or not re.match(_PROMPT, lines[first]):

@@ -20,6 +20,7 @@ PASTED = [
     ("    >>> x\n    1", "x\n", ["prompts"]),
     ("```python\nx = 1\n```", "\nx = 1\n", ["Markdown"]),
     ("Look:\n\n```python\nx = 1\n```\nIt fails.", "\n\n\nx = 1\n\n", ["text around"]),
+    ('"""\n```python\nx = 1\n```\n"""\nx = 2', '"""\n```python\nx = 1\n```\n"""\nx = 2', []),
     ("x = 1\n```\nIt fails", "x = 1\n\nIt fails", ["Markdown"]),
     (">>>x = 1\n>>>x\n1", "x = 1\nx\n", ["prompts"]),
     ("%matplotlib inline\n!pip install x\n%%time\ny = 7\n", "\n\n\ny = 7\n", ["notebook"]),
