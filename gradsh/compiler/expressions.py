@@ -223,7 +223,7 @@ class ExpressionLowering:
         return ast.arg(identifier(node.arg), text, **self.place(node.span))
 
     def annotation(self, node: expr) -> ast.expr:
-        """Return an annotation as text (its first line): data classes and `singledispatch` read it; what it names need not exist."""
+        """Return an annotation as text (its first line): data classes and `singledispatch` read it."""
         span = node.span
         written = self.source.line(span.line)[span.column - 1 : span.end_column - 1 if span.end_line == span.line else None]
         return self.constant(written, self.place(span))

@@ -7,7 +7,7 @@ import ast
 from typing import Any
 
 from gradsh.compiler.expressions import STORE, operator
-from gradsh.compiler.scopes import yields
+from gradsh.compiler.scopes import annotations_of, yields
 from gradsh.compiler.statements import GENERIC, Block, StatementLowering
 from gradsh.language import tree
 from gradsh.language.node import stmt
@@ -43,13 +43,14 @@ class PlainLowering(StatementLowering):
         iterable, target = self.lower(node.iter), self.target(node.target)
         return [ast.For(target, iterable, self.lower(node.body), self.lower(node.orelse), **self.place(node.span))]
 
-    def _FunctionDef(self, node: tree.FunctionDef) -> ast.stmt:
+    def _FunctionDef(self, node: tree.FunctionDef) -> Block:
         decorators = self.lower(node.decorator_list)
         arguments = self.lower(node.args)
         self.functions.append(yields(node.body))
         body = self.lower(node.body)
         self.functions.pop()
-        return ast.FunctionDef(self.name(node.name), arguments, body, decorators, None, **GENERIC, **self.place(node.span))
+        function = ast.FunctionDef(self.name(node.name), arguments, body, decorators, None, **GENERIC, **self.place(node.span))
+        return [*self.annotated(annotations_of(node)), function]
 
     def _ClassDef(self, node: tree.ClassDef) -> ast.stmt:
         decorators, bases = self.lower(node.decorator_list), self.lower(node.bases)

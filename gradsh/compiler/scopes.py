@@ -5,11 +5,19 @@ from typing import Any
 
 from gradsh.language import tree
 from gradsh.language.command_line import OptionValue
-from gradsh.language.node import SyntaxNode, stmt
+from gradsh.language.node import SyntaxNode, expr, stmt
 from gradsh.text.span import Span
 
 _SCOPES = (tree.FunctionDef, tree.ClassDef, tree.Lambda)
 _CATCH_IMPORTS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+def annotations_of(node: tree.FunctionDef) -> list[expr]:
+    """Return the annotations of a function: of its parameters, then of what it returns."""
+    given = node.args
+    parameters = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
+    written = [*(one.annotation for one in parameters if one is not None), node.returns]
+    return [one for one in written if one is not None]
 
 
 def children(node: SyntaxNode) -> Iterator[SyntaxNode]:
@@ -29,6 +37,15 @@ def _nodes(value: object) -> Iterator[SyntaxNode]:
     elif isinstance(value, dict):
         for one in value.values():
             yield from _nodes(one)
+
+
+def walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
+    """Yield a node and all below it, in the order they are written, iteratively: it may be deep."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(list(children(one))))
 
 
 def _own(nodes: list[Any]) -> Iterator[SyntaxNode]:

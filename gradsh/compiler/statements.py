@@ -1,12 +1,13 @@
 """Lowers statements to Python's `ast`: loops and functions note their passes and calls, commands become hook calls."""
 
 import ast
+import builtins
 from typing import Any
 
 from gradsh.compiler import runtime_names
 from gradsh.compiler.expressions import DELETE, GROWING, LOAD, STORE, identifier, operator
 from gradsh.compiler.patterns import PatternLowering
-from gradsh.compiler.scopes import bound_by, bound_names, falls_back, statements_of, yields
+from gradsh.compiler.scopes import annotations_of, bound_by, bound_names, falls_back, statements_of, walk, yields
 from gradsh.compiler.special import CLASS_ONLY, SPECIAL_METHODS, WITHOUT_MEANING, ways_for
 from gradsh.language import tree
 from gradsh.language.node import expr, stmt
@@ -58,13 +59,21 @@ class StatementLowering(PatternLowering):
     def _AnnAssign(self, node: tree.AnnAssign) -> Block:
         place = self.place(node.span)
         if self.classes and not self.functions and isinstance(node.target, tree.Name):
-            return [ast.AnnAssign(self.target(node.target), self.annotation(node.annotation), self.lower(node.value), 1, **place)]
+            text = self.annotation(node.annotation)
+            read = self.annotated([node.annotation])
+            return [ast.AnnAssign(self.target(node.target), text, self.lower(node.value), 1, **place), *read]
+        read = [] if self.functions else self.annotated([node.annotation])
         if node.value is not None:
-            return [ast.Assign([self.target(node.target)], self.lower(node.value), **place)]
+            return [ast.Assign([self.target(node.target)], self.lower(node.value), **place), *read]
         if isinstance(node.target, tree.Name) and self.functions:  # it makes the name local, as in Python
             never = ast.Assign([self.target(node.target)], self.constant(None, place), **place)
             return [ast.If(self.constant(False, place), [never], [], **place)]
-        return [ast.Pass(**place)]
+        return [ast.Pass(**place), *read]
+
+    def annotated(self, annotations: list[expr]) -> Block:
+        """Return statements that read the names in annotations, so that one that is not bound fails as in Python."""
+        names = [node for one in annotations for node in walk(one) if isinstance(node, tree.Name) and not hasattr(builtins, node.id)]
+        return [ast.Expr(self.lower(name), **self.place(name.span)) for name in names]
 
     def _Delete(self, node: tree.Delete) -> ast.stmt:
         return ast.Delete([self.target(target, DELETE) for target in node.targets], **self.place(node.span))
@@ -150,7 +159,7 @@ class StatementLowering(PatternLowering):
         body.insert(0, self.call(runtime_names.CAUGHT, head, self.constant(_names_interrupt(node.type), self.place(head))))
         return ast.ExceptHandler(kind, node.name and self.name(node.name), body, **self.place(node.span))
 
-    def _FunctionDef(self, node: tree.FunctionDef) -> ast.stmt:
+    def _FunctionDef(self, node: tree.FunctionDef) -> Block:
         decorators = self.lower(node.decorator_list)
         arguments = self.lower(node.args)
         name = self.name(node.name)
@@ -163,7 +172,8 @@ class StatementLowering(PatternLowering):
         self.functions.pop()
         if not generator:
             body = self._called(body, node)
-        return ast.FunctionDef(name, arguments, body, decorators, None, **GENERIC, **self.place(node.span))
+        function = ast.FunctionDef(name, arguments, body, decorators, None, **GENERIC, **self.place(node.span))
+        return [*self.annotated(annotations_of(node)), function]
 
     def _called(self, body: Block, node: tree.FunctionDef) -> Block:
         """Return a function's body with the call noted for as long as it runs; a docstring stays in front."""

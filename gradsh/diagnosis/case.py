@@ -129,7 +129,11 @@ class Case:
         """Mark the calls on the way and the expression that failed."""
         for outer, inner in zip(self.steps, self.steps[1:], strict=False):
             name = inner.function if inner.function.isidentifier() else "the function"
-            self.label("called", outer.span, f"calls {name}", outer.source)
+            line, column = outer.span.line, outer.span.column
+            if outer.source.line(line).startswith("class ", column - 1):
+                self.label("called", Span(line, column, line, column + len("class")), f"runs the body of {name}", outer.source)
+            else:
+                self.label("called", outer.span, f"calls {name}", outer.source)
         self.label("needed", self.span, needed, self.source)
 
     def problem(self) -> Problem:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
+from gradsh.compiler.scopes import walk
 from gradsh.diagnosis.code import Code
 from gradsh.diagnosis.explain_graph import GRAPH_STORIES, partial_pass
 from gradsh.diagnosis.explain_shape import shape_story
@@ -66,6 +67,7 @@ IMPORTS = {
     "deque": "from collections import deque",
     "partial": "from functools import partial",
     **{one: f"import {one}" for one in ("copy", "time", "itertools", "collections", "functools")},
+    **{one: f"from typing import {one}" for one in ("Any", "Callable", "Dict", "List", "Optional", "Tuple", "Union")},
 }
 """What a snippet's missing head usually imports -> how."""
 
@@ -85,6 +87,9 @@ def _name(case: "Case") -> None:
         if name in IMPORTS:
             case.help.append(f"import it first: `{IMPORTS[name]}`")
             return
+        if _within_class(case, str(name)):
+            case.help.append(f'a class has its name once its body has run: write the annotation as text, `"{name}"`')
+            return
         if re.match(_PRETRAINED, str(name)):
             case.help.append(f"torchvision has it: {MODULES['torchvision'].why}")
             return
@@ -100,6 +105,15 @@ def _name(case: "Case") -> None:
     if isinstance(case.error, ImportError):
         case.help += [case.fields["way"]] if "way" in case.fields else []
         _on_pytorch(case)
+
+
+def _within_class(case: "Case", name: str) -> bool:
+    """Whether an expression stands in the body of the class that it names."""
+    unit = case.machine.units.of(case.steps[-1].code) if case.steps else None
+    return unit is not None and any(
+        isinstance(node, tree.ClassDef) and node.name == name and node.span.line <= case.line <= node.span.end_line
+        for statement in unit.statements for node in walk(statement)
+    )
 
 
 def _on_pytorch(case: "Case") -> None:

@@ -40,6 +40,8 @@ class Cursor:
         self.scopes: list[dict[str, bool]] = [{}]
         self.in_function = False
         self.in_loop = False
+        self.annotations_are_text = False
+        """Whether the text has imported `annotations` from `__future__`."""
 
     # names that are bound, as far as they matter: those of commands
 

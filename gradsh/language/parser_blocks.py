@@ -344,7 +344,7 @@ class BlockParser(SimpleStatementParser):
         self.expect("(", "a function is `def name(parameters):`")
         params = self.parameters(")", annotated=True)
         self.expect(")")
-        returns = self.expressions() if self.accept("->") else None
+        returns = self.annotation(self.expressions()) if self.accept("->") else None
         self.bind(name)
         outer = self.in_function, self.in_loop
         self.in_function, self.in_loop = True, False

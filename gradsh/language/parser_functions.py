@@ -2,7 +2,7 @@
 
 from gradsh.language.node import expr
 from gradsh.language.parser_atoms import AtomParser
-from gradsh.language.tree import Lambda, arg, arguments
+from gradsh.language.tree import Constant, Lambda, arg, arguments
 
 
 class _Parameters:
@@ -110,6 +110,10 @@ class FunctionParser(AtomParser):
             self.fail("non-default argument follows default argument", f"give {parameter.arg} a default, or put it first",
                       span=parameter.span)
 
+    def annotation(self, node: expr) -> expr:
+        """Return an annotation, or a text in its place where annotations are not evaluated."""
+        return Constant(node.span, "") if self.annotations_are_text else node
+
     def one_parameter(self, found: _Parameters, annotated: bool) -> arg:
         """Read a parameter's name and annotation."""
         start = self.i
@@ -118,5 +122,5 @@ class FunctionParser(AtomParser):
             self.fail(f"duplicate argument '{name}' in function definition", "rename one of them", span=self.spans[start])
         annotation = None
         if annotated and self.accept(":"):
-            annotation = self.starred_or()
+            annotation = self.annotation(self.starred_or())
         return arg(self.span_from(start), name, annotation)

@@ -78,7 +78,7 @@ class SimpleStatementParser(CommandParser):
         if self.kinds[self.i + 1] not in STARTS:
             self.unexpected("the end of the statement")
         self.i += 1
-        annotation = self.expression()
+        annotation = self.annotation(self.expression())
         value = self.value() if self.accept("=") else None
         if value is not None:
             self.check_target(target, "assign to")
@@ -224,6 +224,7 @@ class SimpleStatementParser(CommandParser):
             self.unexpected("'import'", "write `from module import name`")
         self.i += 1
         names = self.imported_names()
+        self.annotations_are_text |= module == "__future__" and any(one.name == "annotations" for one in names)
         return tree.ImportFrom(self.span_from(start), module, names, level)
 
     def imported_names(self) -> list[tree.alias]:

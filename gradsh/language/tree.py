@@ -204,7 +204,7 @@ class comprehension(SyntaxNode):  # noqa: N801
 
 
 class arg(SyntaxNode):  # noqa: N801
-    """One parameter; its annotation is kept as text."""
+    """One parameter. Its annotation is not evaluated; the names in it are read."""
 
     arg: str
     annotation: expr | None

@@ -1,13 +1,15 @@
 """`gradsh check`: parses scripts and looks their names up, without running anything."""
 
+import builtins
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
 from gradsh.commands import GRAMMARS
-from gradsh.compiler.scopes import bound_names, children, tried_imports
+from gradsh.compiler.scopes import annotations_of, bound_names, tried_imports, walk
 from gradsh.diagnosis.code import path_of
+from gradsh.diagnosis.explain_other import IMPORTS
 from gradsh.diagnosis.nearest import for_attribute, near
 from gradsh.engine.ambient import current, enter, tell
 from gradsh.engine.values.device import check_device
@@ -91,7 +93,7 @@ class NameChecker:
         self.machine = machine
         self.source = source
         self.found: list[Problem] = []
-        self.nodes = list(_walk(program))
+        self.nodes = list(walk(program))
         self.bound = {name for node in self.nodes for name in _binds(node)} | {"__doc__", "__file__", "__name__", "__package__"}
         others = {
             name for node in self.nodes if not isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef)
@@ -110,9 +112,13 @@ class NameChecker:
 
     def problems(self) -> list[Problem]:
         """Return a problem for each name, and each attribute of a namespace, that nothing binds or offers."""
+        annotations = list(_annotations(self.nodes))
+        apart = {id(part) for one, _ in annotations for part in walk(one)}
         whole = any(isinstance(node, tree.ImportFrom) and node.names[0].name == "*" for node in self.nodes)
         seen: set[str] = set()
         for node in self.nodes:
+            if id(node) in apart:
+                continue
             if isinstance(node, tree.Attribute):
                 self._attribute(node)
             elif isinstance(node, tree.Call) and not path_of(node.func).endswith("autocast"):
@@ -121,6 +127,11 @@ class NameChecker:
             elif isinstance(node, tree.Name) and node.id not in seen:
                 seen.add(node.id)
                 self._name(node, whole)
+        evaluated = [part for one, read in annotations if read for part in walk(one) if isinstance(part, tree.Name)]
+        for name in evaluated:
+            if name.id not in seen and not hasattr(builtins, name.id) and self._value(name) is None:
+                seen.add(name.id)
+                self._unbound(name, whole)
         return self.found
 
     def _name(self, node: tree.Name, whole: bool) -> None:
@@ -132,9 +143,15 @@ class NameChecker:
             except (ImportError, NameError, EOFError) as error:
                 way = _fields(error).get("way", "")
                 self._tell("name", str(error).removesuffix(way).rstrip(":; "), node.span, way)
-        elif node.id not in self.bound and value is None and node.id not in self.machine.builtins and not whole:
+        elif value is None:
+            self._unbound(node, whole)
+
+    def _unbound(self, node: tree.Name, whole: bool) -> None:
+        """Tell that nothing binds a name, if nothing does."""
+        if node.id not in self.bound and node.id not in self.machine.builtins and not whole:
             near_ones = near(node.id, [*sorted(self.bound), *self.machine.offer.bare_names()])
             way = "did you mean " + " or ".join(f"`{one}`" for one in near_ones) + "?" if near_ones else ""
+            way = f"import it first: `{IMPORTS[node.id]}`" if node.id in IMPORTS else way
             self._tell("name", f"name '{node.id}' is not defined", node.span, way)
 
     def _stands_in(self, value: object) -> None:
@@ -181,9 +198,9 @@ class NameChecker:
         if isinstance(node, tree.Name):
             if node.id in self.bound:
                 return self.values.get(node.id)
-            builtins = self.machine.builtins
-            if node.id in REFUSED or node.id in builtins or self.machine.offer.bring(node.id, builtins):
-                return builtins.get(node.id)
+            offered = self.machine.builtins
+            if node.id in REFUSED or node.id in offered or self.machine.offer.bring(node.id, offered):
+                return offered.get(node.id)
         elif isinstance(node, tree.Attribute):
             owner = self._value(node.value)
             if isinstance(owner, self.machine.guard.namespaces):
@@ -236,17 +253,19 @@ def _fields(error: Exception) -> dict[str, Any]:
     return {} if fault is None else fault.fields
 
 
+def _annotations(nodes: list[SyntaxNode]) -> Iterator[tuple[SyntaxNode, bool]]:
+    """Yield each annotation, and whether it is evaluated: one of a function's own variable is not."""
+    local = {id(one) for node in nodes if isinstance(node, tree.FunctionDef) for part in node.body for one in walk(part)}
+    for node in nodes:
+        if isinstance(node, tree.FunctionDef):
+            yield from ((one, True) for one in annotations_of(node))
+        elif isinstance(node, tree.AnnAssign):
+            yield node.annotation, id(node) not in local
+
+
 def _is_for_types(test: SyntaxNode) -> bool:
     """Whether an `if` asks for TYPE_CHECKING, so that its imports never run."""
     return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
-
-
-def _walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    stack: list[SyntaxNode] = [node]
-    while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(reversed(list(children(one))))
 
 
 def _binds(node: SyntaxNode) -> Iterator[str]:
@@ -255,7 +274,7 @@ def _binds(node: SyntaxNode) -> Iterator[str]:
         case tree.Program() | tree.FunctionDef() | tree.ClassDef():
             yield from (name for name, _ in bound_names(list(node.body)))
         case tree.comprehension():
-            yield from (one.id for one in _walk(node.target) if isinstance(one, tree.Name))
+            yield from (one.id for one in walk(node.target) if isinstance(one, tree.Name))
         case tree.arg():
             yield node.arg
         case tree.match_case():

@@ -29,6 +29,7 @@ WRONG = [
     ("import numpy as np\nnp.int", "module 'numpy' has no attribute 'int'", "did you mean `int`?"),
     ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),
     ("import sklearn.metrics as m\nm.f1([1])", "gradsh has no module 'sklearn.metrics'", "make the data"),
+    ("def g():\n    n: Left = 1\ndef f(x: Dict[str, int]): return x", "name 'Dict' is not defined", "from typing import Dict"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
     ("x = torch.ones(2, dtype=torch.half)", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in float16", "gradsh trace FILE"),
     ("x = torch.ones(2, device='meta')", "gradsh computes on the CPU, not on the device meta", "gradsh trace FILE"),
@@ -54,6 +55,8 @@ RIGHT = [
     "print(live_bytes(), ones(2), Linear(1, 1), __name__)",
     "for i in range(2):\n    y = [j for j in range(i)]\n    with torch.no_grad() as m:\n        m\nprint(i, y)",
     "from torch import *\nwhatever_it_binds",
+    "from __future__ import annotations\nx: Left = 1\ndef f(x: Left) -> Right:\n    return x",
+    "import torch\ndef f(x: torch.jit.ScriptModule, e: EnvironmentError):\n    n: Left = 1\n    return n, x, e",
     ("from typing import TYPE_CHECKING\nimport typing\nif TYPE_CHECKING:\n    from torch.optim.optimizer import _params_t\n"
     "if typing.TYPE_CHECKING:\n    from torch.nn import Foo\ndef f(p: '_params_t') -> 'Foo':\n    pass"),
 ]

@@ -208,6 +208,12 @@ def test_a_name_whose_import_is_missing_says_how_to_import_it(script, name, way)
     assert script.failure.problem.help == (f"import it first: `{way}`",)
 
 
+def test_a_class_named_in_its_own_body_is_to_be_written_as_text(script):
+    script.run("class Node:\n    def add(self, other: Node):\n        pass\n")
+    assert script.failure.problem.help == ('a class has its name once its body has run: write the annotation as text, `"Node"`',)
+    assert [(one.span.end_line, one.text) for one in script.failure.problem.labels] == [(1, "runs the body of Node"), (2, "not bound here")]
+
+
 @pytest.mark.parametrize(("name", "way"), imports())
 def test_what_is_said_to_be_imported_can_be(script, name, way):
     script.run(f"{way}\n{name}\n")
