@@ -80,11 +80,12 @@ class Origins:
         """Return the statement that last bound a name before the failing one; in-place updates only if `rebinding`."""
         if not self.frames:
             return None
-        step, local = self.frames[-1]
+        local = self.frames[-1].local
+        step = self.frames[-1 if local is not None and name in local else 0].step
         unit = self.machine.units.of(step.code)
         if unit is None:
             return None
-        inside = function_at(unit.stmt, step) if local is not None and name in local else None
+        inside = function_at(unit.stmt, step)
         body = [unit.stmt] if inside is None else list(inside.body)
         found = latest(body, name, step.statement, rebinding)
         if found is not None:
@@ -140,7 +141,7 @@ def function_at(top: stmt, step: "TraceStep") -> tree.FunctionDef | None:
 
 
 def latest(body: list[stmt], name: str, before: Span | None, rebinding: bool = True) -> stmt | None:
-    """Return the last statement of a block that binds the name above `before`, else (in a loop) the last below it."""
+    """Return the last statement of a block that binds the name above `before`, else the last below it in a loop around both."""
     binders = [
         statement for statement in statements_of(body)
         if any(bound == name for bound, _ in bound_by(statement))
@@ -149,8 +150,16 @@ def latest(body: list[stmt], name: str, before: Span | None, rebinding: bool = T
         and statement.span != before
     ]
     above = [statement for statement in binders if before is None or statement.span[:2] < before[:2]]
-    chosen = above or binders
+    loops = [
+        one.span for one in statements_of(body)
+        if isinstance(one, tree.For | tree.While) and before is not None and _within(before, one.span)
+    ]
+    chosen = above or [statement for statement in binders if any(_within(statement.span, loop) for loop in loops)]
     return max(chosen, key=lambda statement: statement.span[:2]) if chosen else None
+
+
+def _within(part: Span, whole: Span) -> bool:
+    return whole[:2] <= part[:2] and part[2:] <= whole[2:]
 
 
 def place_of(statement: stmt) -> Span:
