@@ -59,12 +59,16 @@ def _listed_again(finder: Finder, site: Site) -> None:
 
 def _is_update(finder: Finder, site: Site) -> bool:
     """Whether a write looks like an update or an initialisation of what learns, not like part of a forward."""
-    if ".grad" in site.text or isinstance(finder.cause.tensor, Parameter) or re.search(
-        r"\.(fill|zero|uniform|normal|copy|clamp)_\(", site.text
-    ):
+    if _is_written_as_one(finder, site):
         return not _is_local_view(finder, site)
     return not any(call_in(one, "backward") or isinstance(one.statement, tree.Return) for one in finder.code.sites
                    if one.function is site.function and one.line > site.line)
+
+
+def _is_written_as_one(finder: Finder, site: Site) -> bool:
+    """Whether a write shows by itself that it is an update or an initialisation."""
+    initialises = re.search(r"\.(fill|zero|uniform|normal|copy|clamp)_\(", site.text) is not None
+    return initialises or ".grad" in site.text or isinstance(finder.cause.tensor, Parameter)
 
 
 def _is_local_view(finder: Finder, site: Site) -> bool:
@@ -116,7 +120,7 @@ def _anew(finder: Finder, site: Site) -> None:
                      Draft().replace(site.source, *new), effect, changes=effect)
     if path:
         line = f"{path} = {path}.clone()"
-        if not _rebinding_is_lost(finder, site, path):
+        if new is None and not _rebinding_is_lost(finder, site, path):
             finder.offer(f"if it is part of the computation: `{line}` before line {site.line}",
                          Draft().insert(site, "before", line), effect, changes=effect)
         if "." in path:
@@ -149,6 +153,8 @@ def _rebinding_is_lost(finder: Finder, site: Site, path: str) -> bool:
     """
     if "." in path or not path:
         return False
+    if site.function is None and not site.loops and not _is_written_as_one(finder, site):
+        return False  # the rest of the program may read it
     after = [one for one in finder.code.sites if one.function is site.function and one.statement is not site.statement
              and (one.line > site.line or (site.loops and one.loops[: len(site.loops)] == site.loops))]
     given = any(path == path_of(target) for loop in site.loops if isinstance(loop, tree.For) for target in targets_of(loop))
@@ -193,7 +199,7 @@ def view_inplace(finder: Finder) -> None:
     lost = _rebinding_is_lost(finder, site, path)
     if new is not None and not lost:
         finder.offer(f"write line {site.line} out of place: `{new[1]}`", Draft().replace(site.source, *new), effect)
-    if path and not lost:
+    elif path and not lost:
         finder.offer(f"write to a copy: `{path} = {path}.clone()` before line {site.line}",
                      Draft().insert(site, "before", f"{path} = {path}.clone()"), effect)
     _view_where_recorded(finder)

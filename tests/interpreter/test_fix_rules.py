@@ -530,6 +530,23 @@ def test_the_first_fix_works_and_none_ends_the_learning(text: str, first: str, n
     assert not [one for one in words if never in one]
 
 
+def test_a_write_at_the_top_level_may_be_part_of_what_follows() -> None:
+    session = Session()
+    session.run(HEAD + "foo = torch.ones(4).requires_grad_()\nbar = foo[2:]\nbar *= 10\n", lambda event: None, name="program")
+    assert session.state.failed is not None
+    words = [fix.words for fix in session.tried(session.state.failed).problem.fixes if fix.tried]
+    assert [one.rpartition(": ")[2] for one in words[1:]] == ["`bar = bar * 10` on line 7"]
+    assert "no_grad" in words[0]
+
+
+def test_a_leaf_that_a_parameter_gave_is_looked_for_where_the_call_stands() -> None:
+    session = Session()
+    fill = "def fill(e):\n    e[0] = 1\n    e = e * 2\nnet = nn.Linear(2, 2)\nfill(net.weight)\n"
+    session.run(HEAD + fill, lambda event: None, name="program")
+    assert session.state.failed is not None
+    assert [one.span.line for one in session.state.failed.problem.labels if one.role == "built"] == [8]
+
+
 def test_another_leaf_than_what_the_optimizer_has_is_not_to_be_learnt() -> None:
     session = Session()
     session.run(HEAD + DRAWN, lambda event: None, name="program")
