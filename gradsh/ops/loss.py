@@ -282,9 +282,10 @@ huber_loss = composite(
 
 def _bce(self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     check_same_float(self, target)
-    for name, values in (("input", self), ("target", target)):
-        if not ((values >= 0) & (values <= 1)).all():
-            raise fail("value", f"all elements of {name} should be between 0 and 1", RuntimeError)
+    outside = [~((values >= 0) & (values <= 1)) for values in (self, target)]
+    if outside[0].any() or outside[1].any():  # PyTorch looks at both element by element
+        first, second = (int(np.argmax(one)) if one.any() else one.size for one in outside)
+        raise fail("value", f"all elements of {'input' if first <= second else 'target'} should be between 0 and 1", RuntimeError)
     loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return reduce_array(loss if weight is None else loss * weight, reduction)
 

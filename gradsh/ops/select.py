@@ -65,6 +65,7 @@ def _masked(self: Array, mask: Array, value: Array | float) -> Array:
     value = value.astype(self.dtype)
     if mask.shape == self.shape:
         return pick(mask, value, self)
+    broadcast_shapes(mask.shape, self.shape)  # refused in this order
     return np.where(mask, value, self)
 
 
