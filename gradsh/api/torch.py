@@ -329,6 +329,7 @@ NAMESPACES: dict[str, Namespace] = {
             "rnn": _spaces("torch.nn.utils.rnn"),
             "parametrize": _spaces("torch.nn.utils.parametrize"),
             "parametrizations": _spaces("torch.nn.utils.parametrizations"),
+            "prune": _spaces("torch.nn.utils.prune"),
         },
     ),
     "torch.nn.utils.parametrize": Namespace(
@@ -342,6 +343,12 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.nn.utils.parametrizations": Namespace(
         "torch.nn.utils.parametrizations", lazily("gradsh.api.nn.utils.parametrizations", "weight_norm spectral_norm orthogonal")
     ),
+    "torch.nn.utils.prune": Namespace("torch.nn.utils.prune", lazily(
+        "gradsh.api.nn.utils.prune",
+        "BasePruningMethod PruningContainer Identity RandomUnstructured L1Unstructured RandomStructured LnStructured "
+        "CustomFromMask identity random_unstructured l1_unstructured random_structured ln_structured global_unstructured "
+        "custom_from_mask remove is_pruned",
+    )),
     "torch.nn.utils.rnn": Namespace(
         "torch.nn.utils.rnn",
         {

@@ -61,7 +61,6 @@ _TORCH = {
     "gc.get_referrers": "`holders` shows what holds memory",
     "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
-    "torch.nn.utils.prune": "multiply the weight by a mask in `forward`",
     "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""
