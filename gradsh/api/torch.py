@@ -145,7 +145,9 @@ _TORCH: dict[str, object] = {
     "utils": _spaces("torch.utils"),
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
-    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization")},
+    **{name: _spaces(f"torch.{name}") for name in (
+        "version", "torch_version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization",
+    )},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
@@ -411,6 +413,7 @@ NAMESPACES: dict[str, Namespace] = {
         "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),
         "flags": lazy(_SETTINGS, "cudnn_flags"),
     }),
+    "torch.torch_version": Namespace("torch.torch_version", lazily("gradsh.api.torch_version", "TorchVersion __version__=TORCH_VERSION")),
     "torch.version": Namespace("torch.version", {"__version__": f"{PYTORCH_VERSION}+cpu", "cuda": None, "hip": None}),
     "torch.serialization": Namespace("torch.serialization", lazily(
         "gradsh.api.stand_ins", "save load add_safe_globals clear_safe_globals get_safe_globals safe_globals",

@@ -28,6 +28,7 @@ from gradsh.runtime.files import FileModule
 from gradsh.runtime.formatting import Format
 from gradsh.runtime.members import Attributes, Lookup, Member, needs_check
 from gradsh.runtime.missing_modules import Absent
+from gradsh.runtime.modules import OR_TRACE
 from gradsh.runtime.numpy_resize import resize_of
 from gradsh.runtime.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
 from gradsh.runtime.type_proxies import KindOf
@@ -35,7 +36,6 @@ from gradsh.text.fault import fail
 
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
 _OBJECT = frozenset({"__init__", "__repr__", "__str__", "__eq__", "__ne__", "__hash__", "__doc__"})
-_OBJECTS = "arrays of Python objects are not part of gradsh: use a list"
 BAGS: set[type] = set()
 """Classes of ours whose instances hold what a script put there and nothing else."""
 _FORMATS = frozenset({"format", "format_map"})
@@ -383,7 +383,7 @@ def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
         found = function(*args, **kwargs)
         for one in found if type(found) in {tuple, list} else (found,):
             if isinstance(one, np.ndarray) and one.dtype.hasobject:
-                raise fail("type", _OBJECTS, TypeError)
+                raise _no_objects()
         return found
 
     checked.__name__ = checked.__qualname__ = getattr(function, "__name__", "function")
@@ -402,9 +402,12 @@ def _new(cls: object, *_: object, **__: object) -> object:
     return object.__new__(cls)
 
 
+def _no_objects() -> Exception:
+    return fail("type", "arrays of Python objects are not part of gradsh", TypeError, way=f"use a list or a dictionary, {OR_TRACE}")
+
+
 def _no_array(owner: object) -> NoReturn:
-    is_tensor = isinstance(owner, Tensor)
-    raise AttributeError("__array_interface__") if is_tensor else fail("type", _OBJECTS, TypeError)
+    raise AttributeError("__array_interface__") if isinstance(owner, Tensor) else _no_objects()
 
 
 NO_ARRAY = property(_no_array)

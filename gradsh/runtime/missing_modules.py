@@ -24,7 +24,8 @@ _TORCH = {
     "torch.utils.data.distributed": _ONE, "torch.cuda.nvtx": _PRECISION,
     "torch.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
     "torch.autograd.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
-    "torch.utils.bottleneck": "`time STATEMENT` times a statement", "torch.utils.cpp_extension": "write the operation as a Function",
+    **dict.fromkeys(("torch.utils.bottleneck", "torch.utils.benchmark"), "`time STATEMENT` times a statement"),
+    "torch.utils.cpp_extension": "write the operation as a Function",
     "torch.sparse": "use dense tensors", "torch.sparse_coo_tensor": "use dense tensors",
     "torch.quantization": "gradsh computes in float32 or float64", "torch.ao": "gradsh computes in float32 or float64",
     **dict.fromkeys(

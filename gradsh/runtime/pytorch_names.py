@@ -24,7 +24,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "lu_solve lu_unpack margin_ranking_loss masked matrix_rank multiprocessing nested norm_except_dim "
             "nuclear_norm ormqr overrides package pca_lowrank poisson_nll_loss polar quantization quasirandom "
             "return_types saddmm segment_reduce set_flush_denormal set_warn_always signal slice_inverse smm sparse "
-            "sparse_compressed_tensor stft storage svd_lowrank to_dlpack triplet_margin_loss "
+            "sparse_compressed_tensor stft storage svd_lowrank to_dlpack triplet_margin_loss types "
             "view_as_complex view_as_real while_loop"
         ),
         "torch.Tensor": (
@@ -37,14 +37,15 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
         ),
         "torch.nn": (
             "AdaptiveLogSoftmaxWithLoss Buffer CrossMapLRN2d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d NLLLoss2d "
-            "RNNBase RNNCellBase SyncBatchNorm UninitializedBuffer UninitializedParameter grad intrinsic qat "
+            "RNNBase RNNCellBase SyncBatchNorm UninitializedBuffer UninitializedParameter common_types grad intrinsic qat "
             "quantizable quantized"
         ),
         "torch.nn.functional": (
             "conv_tbc grouped_mm multi_head_attention_forward "
             "scaled_mm upsample_bilinear upsample_nearest"
         ),
-        "torch.nn.utils": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval stateless",
+        "torch.nn.utils": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fusion init memory_format stateless",
+        "torch.backends": "cpu nnpack opt_einsum quantized",
         "torch.linalg": (
             "eig eigvals ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex lu_solve"
         ),
@@ -61,9 +62,9 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
         "torch.utils.data": "DistributedSampler IterDataPipe MapDataPipe StackDataset default_convert",
         "torch.cuda": (
             "CUDAGraph Event ExternalStream Stream StreamContext caching_allocator_alloc current_blas_handle default_stream device "
-            "device_of get_arch_list graph init initial_seed list_gpu_processes make_graphed_callables memory memory_snapshot nvtx "
-            "random seed seed_all set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream "
-            "set_sync_debug_mode stream streams temperature utilization"
+            "device_of get_arch_list graph graphs init initial_seed list_gpu_processes make_graphed_callables memory memory_snapshot "
+            "nccl nvtx profiler random seed seed_all set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream "
+            "set_sync_debug_mode sparse stream streams temperature utilization"
         ),
         "torch.distributions": (
             "ContinuousBernoulli FisherSnedecor HalfCauchy HalfNormal InverseGamma Kumaraswamy "

@@ -253,11 +253,13 @@ def test_numpy_reads_what_the_program_wrote_and_nothing_else() -> None:
         "print(np.loadtxt('a.csv', delimiter=','), np.genfromtxt('a.csv', delimiter=',', skip_header=1))\n"
         "np.save('b', np.arange(3))\nnp.savez('c', x=np.ones(2))\nprint(np.load('b.npy'), np.load('c.npz')['x'])\n"
         "print(np.mgrid[0:2, 0:2].shape, np.r_[1:3, 0], np.vectorize(lambda v: v + 1)(np.arange(2)))\n"
-        "np.loadtxt('/etc/passwd')\nnp.load('/etc/passwd')\nnp.array([1]).tofile('x')\nnp.vectorize(lambda v: [v])(np.arange(2))"
+        "np.loadtxt('/etc/passwd')\nnp.load('/etc/passwd')\nnp.array([1]).tofile('x')\nnp.vectorize(lambda v: [v])(np.arange(2))\n"
+        "np.save('d', {'x': np.ones(2)})"
     )
     assert printed == "[[0. 1.]\n [2. 3.]] [2. 3.]\n[0 1 2] [1. 1.]\n(2, 2, 2) [1 2 0] [1 2]\n"
     assert len(warnings) == 2
-    assert [failure.problem.kind for failure in failures] == ["io", "io", "attribute", "type"]
+    assert [failure.problem.kind for failure in failures] == ["io", "io", "attribute", "type", "type"]
+    assert "gradsh trace FILE" in " ".join(failures[-1].problem.help)
 
 
 def test_axes_are_as_many_as_were_asked_for() -> None:
@@ -455,7 +457,10 @@ def test_what_is_not_here_names_both_ways(text: str, way: str) -> None:
 
 
 def test_a_name_of_a_module_is_not_called_a_module() -> None:
-    for text in ("from torchvision.models import resnet18 as r\nr()", "from torch.fx import symbolic_trace as s\ns(1)"):
+    for text in (
+        "from torchvision.models import resnet18 as r\nr()", "from torch.fx import symbolic_trace as s\ns(1)",
+        "from torch.nn.common_types import _size_2_t as s\ndef f(x: s = 1) -> s: pass\ns(1)",
+    ):
         assert run(text)[2][0].problem.message.split("'")[0] == "gradsh has no "
 
 
