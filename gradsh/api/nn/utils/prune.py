@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
+from gradsh.api.homes import settle
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.utils.clip import parameters_to_vector
 from gradsh.api.nn.walk import HOOKS
@@ -253,6 +254,10 @@ class CustomFromMask(BasePruningMethod):
             message = f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
             raise fail("shape", message, AssertionError)
         return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+for _kind in (PruningContainer, Identity, RandomUnstructured, L1Unstructured, RandomStructured, LnStructured, CustomFromMask):
+    settle(_kind)
 
 
 def identity(module: Module, name: str) -> Module:
