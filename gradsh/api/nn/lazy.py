@@ -1,6 +1,6 @@
 """Layers that take their input size from the first input."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from gradsh.api.nn.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
@@ -53,22 +53,36 @@ class _Lazy(Module):
                 object.__setattr__(one, "__class__", UninitializedParameter)
 
     def has_uninitialized_params(self) -> bool:
-        """Return True: the first input makes the layer an ordinary one."""
-        return True
+        """Tell whether a parameter or buffer is empty: neither an input nor a dictionary has given its shape."""
+        return any(one is not None and not one.array.size for one in (*self._parameters.values(), *self._buffers.values()))
+
+    def _complete(self, state: dict[str, object], prefix: str) -> None:
+        """Give what is empty the shapes that a dictionary has."""
+        super()._complete(state, prefix)
+        given = {name.removeprefix(prefix): value for name, value in state.items() if isinstance(value, Tensor)}
+        self._fill({name: value.shape for name, value in given.items()})
+
+    def _fill(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        for name, one in (*self._parameters.items(), *self._buffers.items()):
+            if one is None or name not in shapes:
+                continue
+            if isinstance(one, UninitializedParameter):
+                object.__setattr__(one, "__class__", Parameter)
+            if not one.array.size:
+                one.data = one.new_empty(shapes[name])
 
     def reset_parameters(self) -> None:
         """Draw nothing: there are no weights yet."""
 
     def forward(self, input: Tensor, *options: Any) -> Any:
         """Give each empty parameter and buffer its shape, draw them, and map the input."""
-        shapes = self._shapes(input)
-        for name, one in (*self._parameters.items(), *self._buffers.items()):
-            if isinstance(one, UninitializedParameter):
-                object.__setattr__(one, "__class__", Parameter)
-            if one is not None and name in shapes:
-                one.data = one.new_empty(shapes[name])
+        empty = self.has_uninitialized_params()
+        if empty:
+            shapes = self._shapes(input)
+            self._fill(dict.fromkeys(self._parameters, ()) | shapes)
         object.__setattr__(self, "__class__", self.becomes)
-        self.reset_parameters()
+        if empty:
+            self.reset_parameters()
         return self.forward(input, *options)
 
     def _shapes(self, input: Tensor) -> dict[str, tuple[int, ...]]:
@@ -84,8 +98,12 @@ class LazyLinear(_Lazy, Linear):
     def __init__(self, out_features: int, bias: bool = True, device: object = None, dtype: object = None) -> None:
         super().__init__(0, out_features, bias, device, dtype)
 
-    def _shapes(self, input: Tensor) -> dict[str, tuple[int, ...]]:
+    def forward(self, input: Tensor, *options: Any) -> Any:
+        """Take the size, also where a dictionary has given the weights."""
         self.in_features = input.shape[-1]
+        return super().forward(input, *options)
+
+    def _shapes(self, input: Tensor) -> dict[str, tuple[int, ...]]:
         return {"weight": (self.out_features, self.in_features)}
 
 
