@@ -48,10 +48,12 @@ def polynomial(coefficients: Sequence[float], x: Array) -> Array:
 def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     """Return sum c_k T_k(t) by Clenshaw's rule."""
     doubled = 2 * t
-    before = np.zeros_like(t)
-    last = np.zeros_like(t)
+    before, last, spare = np.zeros_like(t), np.zeros_like(t), np.empty_like(t)
     for each in coefficients[:0:-1]:
-        before, last = last, doubled * last - before + each
+        np.multiply(doubled, last, out=spare)
+        spare -= before
+        spare += each
+        before, last, spare = last, spare, before
     return np.asarray(t * last - before + coefficients[0])
 
 
@@ -96,9 +98,14 @@ def erf_kernel(self: Array) -> Array:
     return blocked(lambda x: erf(np.atleast_1d(x)))(self).reshape(np.shape(self))
 
 
-def _erfc(x: Array) -> Array:
+def _erfc(x: Array, single: bool = False) -> Array:
     x = np.atleast_1d(x)
     size = np.abs(x)
+    if single:
+        size = np.minimum(size, 30)
+        far = _tail(size, tables.TAIL_SINGLE)
+        far *= np.exp(-size * size)
+        return pick(x < 0, 2 - far, far)
     far = _bell(size) * _tail(np.minimum(size, 1e18), tables.TAIL)
     far = pick(size > 27.3, 0.0, far)
     far = pick(x < 0, 2 - far, far)
@@ -111,7 +118,13 @@ def _shaped(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
     return lambda self: blocked(wide)(self).reshape(np.shape(self))
 
 
-erfc_kernel = _shaped(_erfc)
+def _of_both(function: Callable[[Array, bool], Array]) -> Callable[[Any], Any]:
+    """Return a kernel as `_shaped` does; `function` is told whether the input is float32, for which shorter series will do."""
+    double, single = (_shaped(lambda x, flag=flag: function(x, flag)) for flag in (False, True))  # type: ignore[misc]
+    return lambda self: (single if self.dtype == np.float32 else double)(self)
+
+
+erfc_kernel = _of_both(_erfc)
 
 
 def _erfcx(x: Array) -> Array:
@@ -163,14 +176,15 @@ def _by_dtype(short: Callable[[Array], Array], long: Callable[[Array], Array]) -
 erfinv_kernel = _by_dtype(_erfinv_short, _shaped(_erfinv))
 
 
-def _log_ndtr(x: Array) -> Array:
+def _log_ndtr(x: Array, single: bool = False) -> Array:
     x = np.atleast_1d(x)
     scaled = x * math.sqrt(0.5)
-    left = np.log(_erfcx(np.maximum(-scaled, 0)) / 2) - scaled * scaled
-    return pick(x < -1, left, np.log1p(-_erfc(scaled) / 2))
+    tail = _tail(np.clip(-scaled, 0, 1e18), tables.TAIL_SINGLE) if single else _erfcx(np.maximum(-scaled, 0))
+    left = np.log(tail / 2) - scaled * scaled
+    return pick(x < -1, left, np.log1p(-_erfc(scaled, single) / 2))
 
 
-log_ndtr_kernel = _shaped(_log_ndtr)
+log_ndtr_kernel = _of_both(_log_ndtr)
 
 
 def _ndtri(p: Array) -> Array:
@@ -327,23 +341,34 @@ def polygamma_kernel(n: int, self: Array) -> Array:
 # --- Bessel functions ---------------------------------------------------------------------------------------------
 
 
-def _scaled_bessel(size: Array, small: Sequence[float], large: Sequence[float], odd: bool) -> Array:
-    near = chebyshev(small, np.minimum(size, 8) / 4 - 1) * (size if odd else 1)
+_BESSEL = {
+    (0, False): (tables.I0_SMALL, tables.I0_LARGE), (0, True): (tables.I0_SMALL_SINGLE, tables.I0_LARGE_SINGLE),
+    (1, False): (tables.I1_SMALL, tables.I1_LARGE), (1, True): (tables.I1_SMALL_SINGLE, tables.I1_LARGE_SINGLE),
+}
+
+
+def _scaled_bessel(order: int, size: Array, single: bool) -> Array:
+    small, large = _BESSEL[order, single]
+    series = polynomial if single else chebyshev
+    near = series(small, np.minimum(size, 8) / 4 - 1)
+    if order:
+        near *= size
+    if not (size > 8).any():
+        return near
     wide = np.maximum(size, 8)
-    far = chebyshev(large, 16 / wide - 1) / np.sqrt(wide)
-    return pick(size <= 8, near, far)
+    return pick(size <= 8, near, series(large, 16 / wide - 1) / np.sqrt(wide))
 
 
-def _i0e(x: Array) -> Array:
-    return _scaled_bessel(np.abs(np.atleast_1d(x)), tables.I0_SMALL, tables.I0_LARGE, odd=False)
+def _i0e(x: Array, single: bool) -> Array:
+    return _scaled_bessel(0, np.abs(np.atleast_1d(x)), single)
 
 
-def _i1e(x: Array) -> Array:
+def _i1e(x: Array, single: bool) -> Array:
     x = np.atleast_1d(x)
-    return np.copysign(_scaled_bessel(np.abs(x), tables.I1_SMALL, tables.I1_LARGE, odd=True), x)
+    return np.copysign(_scaled_bessel(1, np.abs(x), single), x)
 
 
-i0e_kernel = _shaped(_i0e)
-i1e_kernel = _shaped(_i1e)
-i0_kernel = _shaped(lambda x: np.exp(np.abs(np.atleast_1d(x))) * _i0e(x))
-i1_kernel = _shaped(lambda x: np.exp(np.abs(np.atleast_1d(x))) * _i1e(x))
+i0e_kernel = _of_both(_i0e)
+i1e_kernel = _of_both(_i1e)
+i0_kernel = _of_both(lambda x, single: np.exp(np.abs(np.atleast_1d(x))) * _i0e(x, single))
+i1_kernel = _of_both(lambda x, single: np.exp(np.abs(np.atleast_1d(x))) * _i1e(x, single))
