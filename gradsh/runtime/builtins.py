@@ -7,6 +7,7 @@ from types import GeneratorType
 from typing import Any, NoReturn, TypeVar
 
 from gradsh.compiler.expressions import identifier
+from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.bounded_operators import modular_power, power
 from gradsh.runtime.hints import TypeHint
@@ -192,7 +193,8 @@ def _attributes(machine: RuntimeHost) -> dict[str, object]:
             raise TypeError("vars() argument must have __dict__ attribute") from None
 
     def dir(owner: object, /) -> list[str]:
-        return guard.all_names(owner)  # type: ignore[no-any-return]
+        names: list[str] = guard.all_names(owner)
+        return [name for name in names if name != "saved"] if isinstance(owner, Node) else names  # PyTorch's nodes have no such name
 
     return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr, vars, dir)}
 

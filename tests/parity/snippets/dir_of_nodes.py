@@ -31,6 +31,10 @@ saved((torch.softmax(x, 1)[:, 0] * 2.0 + x.max(1).values).sum().grad_fn)
 saved(Double.apply(x).exp().grad_fn)
 
 
+print([name for name in dir(x.exp().grad_fn) if not name.startswith("_")])
+print([name for name in dir(x.exp().grad_fn.next_functions[0][0]) if not name.startswith("_")])
+
+
 class Box:
     kind = 1
 
