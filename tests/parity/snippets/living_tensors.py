@@ -8,9 +8,11 @@ net = torch.nn.Linear(3, 7919)
 y = (x * 2).exp()
 found = []
 for obj in gc.get_objects():
-    if torch.is_tensor(obj):
-        if 7919 in obj.size():
+    try:
+        if torch.is_tensor(obj) and 7919 in obj.size():
             found.append(f"{type(obj)} {obj.size()}")
+    except Exception:
+        pass
 del obj
 print(sorted(set(found)))
 
