@@ -93,9 +93,28 @@ def erf(x: Array) -> Array:
     return np.asarray(pick(size <= 1, near, with_sign(far, x)))
 
 
-def erf_kernel(self: Array) -> Array:
-    """Return the error function."""
-    return blocked(lambda x: erf(np.atleast_1d(x)))(self).reshape(np.shape(self))
+def _shaped(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
+    """Return a kernel in blocks that keeps the shape, 0-d too."""
+    return lambda self: blocked(function)(self).reshape(np.shape(self))
+
+
+def _in_double(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
+    """Return a kernel in float64 blocks."""
+    return _shaped(in_double(function))
+
+
+def _by_dtype(short: Callable[[Array], Array], long: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a kernel of float32 blocks in one way and of others in another."""
+    single = _shaped(short)
+    return lambda self: (single if self.dtype == np.float32 else long)(self)
+
+
+def _of_both(function: Callable[[Array, bool], Array]) -> Callable[[Any], Any]:
+    """Return a kernel in float64 blocks; `function` is told whether the input is float32, for which shorter series will do."""
+    return _by_dtype(in_double(lambda x: function(x, True)), _in_double(lambda x: function(x, False)))
+
+
+erf_kernel = _shaped(lambda x: erf(np.atleast_1d(x)))
 
 
 def _erfc(x: Array, single: bool = False) -> Array:
@@ -110,18 +129,6 @@ def _erfc(x: Array, single: bool = False) -> Array:
     far = pick(size > 27.3, 0.0, far)
     far = pick(x < 0, 2 - far, far)
     return pick(size < 0.5, 1 - x * polynomial(tables.ERF, np.minimum(size, 1) ** 2), pick(np.isnan(x), x, far))
-
-
-def _shaped(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
-    """Return a kernel in float64 blocks that keeps the shape, 0-d too."""
-    wide = in_double(function)
-    return lambda self: blocked(wide)(self).reshape(np.shape(self))
-
-
-def _of_both(function: Callable[[Array, bool], Array]) -> Callable[[Any], Any]:
-    """Return a kernel as `_shaped` does; `function` is told whether the input is float32, for which shorter series will do."""
-    double, single = (_shaped(lambda x, flag=flag: function(x, flag)) for flag in (False, True))  # type: ignore[misc]
-    return lambda self: (single if self.dtype == np.float32 else double)(self)
 
 
 erfc_kernel = _of_both(_erfc)
@@ -139,7 +146,7 @@ def _erfcx_all(x: Array) -> Array:
     return pick(np.atleast_1d(x) < -26.7, np.inf, found)
 
 
-erfcx_kernel = _shaped(_erfcx_all)
+erfcx_kernel = _in_double(_erfcx_all)
 
 
 def _erfinv(y: Array) -> Array:
@@ -168,12 +175,7 @@ def _erfinv_short(y: Array) -> Array:
     return np.asarray(pick(np.abs(y) == 1, y * np.inf, y * _steepness(-np.log((1 - y) * (1 + y)))))
 
 
-def _by_dtype(short: Callable[[Array], Array], long: Callable[[Array], Array]) -> Callable[[Any], Any]:
-    """Return a kernel of float32 blocks in one way and of others in another."""
-    return lambda self: blocked(short)(self).reshape(np.shape(self)) if self.dtype == np.float32 else long(self)
-
-
-erfinv_kernel = _by_dtype(_erfinv_short, _shaped(_erfinv))
+erfinv_kernel = _by_dtype(_erfinv_short, _in_double(_erfinv))
 
 
 def _log_ndtr(x: Array, single: bool = False) -> Array:
@@ -212,7 +214,7 @@ def _ndtri_short(p: Array) -> Array:
     return np.asarray(math.sqrt(2) * (2 * p - 1) * _steepness(-np.log(rest)))
 
 
-ndtri_kernel = _by_dtype(_ndtri_short, _shaped(_ndtri))
+ndtri_kernel = _by_dtype(_ndtri_short, _in_double(_ndtri))
 
 # --- gamma functions ----------------------------------------------------------------------------------------------
 
@@ -276,7 +278,7 @@ def _digamma(x: Array) -> Array:
     return pick(x == 0, np.copysign(np.inf, -x), pick(np.isposinf(x), np.inf, total))
 
 
-digamma_kernel = _shaped(_digamma)
+digamma_kernel = _in_double(_digamma)
 
 
 def _zeta(s: Array, q: Array) -> Array:
@@ -332,7 +334,7 @@ def polygamma_kernel(n: int, self: Array) -> Array:
     if n == 0:
         return digamma_kernel(self)
     if n == 1:
-        return _shaped(_trigamma)(self)
+        return _in_double(_trigamma)(self)
     wide = np.asarray(self, np.float64)
     value = _zeta(np.full(wide.shape or (1,), float(n + 1)), wide).reshape(wide.shape)
     return (value * math.factorial(n) * (-1) ** (n + 1)).astype(self.dtype)
