@@ -155,13 +155,16 @@ class device_index:
 
 
 def set_default_device(device: object) -> None:
-    """Take the CPU, and refuse another device, on which tensors could not be made."""
-    check_device(device)
+    """Make a device the one on which factories make tensors; None: the CPU. One that is not here is refused by the first factory."""
+    current().default_devices[0] = None if device is None else Device(device)
 
 
 def get_default_device() -> Device:
-    """Return the CPU."""
-    return CPU
+    """Return the device on which factories make tensors that name none; one without an index is asked for its own, so it must be here."""
+    device = current().default_devices[-1] or CPU
+    if device.index is None:
+        check_device(device)
+    return device
 
 
 def set_default_tensor_type(t: object) -> None:

@@ -35,6 +35,7 @@ class Ambient:
         "atomic",
         "bytes_held",
         "check",
+        "default_devices",
         "default_dtype",
         "files",
         "first_node",
@@ -81,6 +82,9 @@ class Ambient:
         self.saved_hooks: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...] = ()
         self.running: Any = None
         """The backward pass that is running now (the innermost), for hooks that ask."""
+        self.default_devices: list[Any] = [None]
+        """Where factories make tensors that name no device: what set_default_device chose (None: the CPU), then a device for each
+        `with` that is open."""
         self.flags: dict[str, Any] = {}
         self.files: dict[str, Any] = {}
         """What the program wrote or saved, by the file's name."""

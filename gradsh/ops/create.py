@@ -9,7 +9,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
-from gradsh.engine.values.device import check_device
+from gradsh.engine.values.device import check_device, check_factory_device
 from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy
 from gradsh.engine.values.storage import strided
 from gradsh.ops.kernels.geometry import array_of, dense_like
@@ -77,7 +77,7 @@ def factory(text: str, doc: str, values: Callable[..., Array], spaces: tuple[str
 
     def body(*given: Any) -> Tensor:
         *arguments, dtype, _layout, device, requires_grad, _pin_memory = given
-        check_device(device)
+        check_factory_device(device)
         return finished(values(*arguments, dtype), requires_grad)
 
     composite(f"{text}, *, {lead}{OPTIONS})", doc, body, spaces)
@@ -94,7 +94,7 @@ def _filler(name: str, value: int, doc: str) -> None:
         pin_memory: bool, memory_format: object = None,
     ) -> Tensor:
         del layout, pin_memory
-        check_device(device)
+        check_factory_device(device)
         if name == "zeros" and any(extent < 0 for extent in size):
             raise fail("value", "zeros: Dimension size must be non-negative.", RuntimeError)
         if memory_format is preserve_format:

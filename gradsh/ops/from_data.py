@@ -10,7 +10,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
-from gradsh.engine.values.device import check_device
+from gradsh.engine.values.device import check_device, check_factory_device
 from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy, promote_pair
 from gradsh.engine.values.size import Size
 from gradsh.ops.copy_cast import to_dtype
@@ -141,7 +141,7 @@ def _tensor(data: object, dtype: NumpyDType | None, device: object, requires_gra
     if isinstance(data, deque):
         data = list(data)
     del pin_memory
-    check_device(device)
+    check_factory_device(device)
     if isinstance(data, Tensor):
         current().warning(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -157,7 +157,7 @@ tensor = composite(
 
 
 def _as_tensor(data: Array, dtype: Any, device: object) -> Tensor:
-    check_device(device)
+    check_factory_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else to_dtype(data, dtype)
     return make(to_array(data, dtype, copy=False))

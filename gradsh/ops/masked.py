@@ -136,7 +136,7 @@ def _masked_scatter(self: Array, mask: Array, source: Array) -> Array:
             f"{of_numpy(source.dtype).title}"
         )
         raise fail("dtype", message, RuntimeError)
-    shape = _together(self, mask)
+    shape = _together(mask, self)
     out = np.array(np.broadcast_to(self, shape), order="C")
     chosen = np.broadcast_to(mask, shape)
     count = int(np.count_nonzero(chosen))

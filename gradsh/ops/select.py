@@ -69,6 +69,13 @@ def _masked(self: Array, mask: Array, value: Array | float) -> Array:
     return np.where(mask, value, self)
 
 
+def _masked_in_place(self: Array, mask: Array, value: Array | float) -> Array:
+    """As `_masked`; sizes that do not fit are named in the order of the arguments."""
+    if mask.dtype.kind == "b":
+        broadcast_shapes(self.shape, mask.shape)
+    return _masked(self, mask, value)
+
+
 _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
             "uint8": "unsigned char"}
 
@@ -82,13 +89,13 @@ def _value_gradient(grad: ArrayOrTensor, mask: ArrayOrTensor) -> ArrayOrTensor:
 
 masked_fill: Operation = op(
     "masked_fill(self, mask, value)", "MaskedFillBackward1", "A copy with the 0-d tensor `value` where the mask is True.",
-    layout="contiguous", forward=_masked, inplace=True,
+    layout="contiguous", forward=_masked, inplace={"forward": _masked_in_place},
     grads={"self": lambda grad, mask: masked_fill(grad, mask, 0), "value": _value_gradient},
     samples=(sample((2, 3), "bool:2,3", ()),),
 )
 op(
     "masked_fill(self, mask, value: number)", "MaskedFillBackward0", "A copy with `value` where the mask is True.",
-    layout="contiguous", forward=_masked, inplace=True,
+    layout="contiguous", forward=_masked, inplace={"forward": _masked_in_place},
     grads={"self": lambda grad, mask: masked_fill(grad, mask, 0)},
     samples=(sample((2, 3), "bool:2,3", 2.5), sample((2, 3), "bool:3", -1)),
 )

@@ -22,6 +22,7 @@ from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
 from gradsh.run.read import Script, read_script
 from gradsh.run.script import module_reader, unreadable
+from gradsh.run.unimported import before_run
 from gradsh.runtime.builtins import REFUSED, Refused
 from gradsh.runtime.machine import Machine
 from gradsh.runtime.missing_modules import ON_PYTORCH, Absent, holder, way_without
@@ -58,7 +59,7 @@ def check_script(
 ) -> tuple[Source, list[Problem]]:
     """Return a script's source and its problems: what does not parse, is refused, or names nothing.
 
-    `told` takes a sentence for each module, function and class that stands in.
+    `told` takes a sentence for each module, function and class that stands in, and one about names that Python does not find.
     """
     if script.unreadable:
         failure = unreadable(script)
@@ -73,6 +74,8 @@ def check_script(
     session.machine.read_module, session.machine.only_checks = module_reader(script, path), True
     with enter(session.ambient):
         problems = list(_problems(program, session.machine, source))
+        if warning := before_run(program, session.machine):
+            told(warning.message)
     return source, sorted(problems, key=lambda problem: problem.labels[0].span[:2] if problem.labels else (0, 0))
 
 

@@ -1,6 +1,6 @@
 """What a script's bare names are called in Python: `ones` is `torch.ones`, `Linear` is `nn.Linear`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.compiler.scopes import bound_names, children
@@ -21,14 +21,14 @@ _SCOPES = (tree.FunctionDef, tree.Lambda, tree.ListComp, tree.SetComp, tree.Dict
 class PythonNames:
     """The bare names of a program. `standing` are the modules it uses without importing them."""
 
-    def __init__(self, body: Sequence[stmt]) -> None:
+    def __init__(self, body: Sequence[stmt], builtins: Collection[str] = ()) -> None:
         self.body = body
         self.everywhere = {name for name, _ in bound_names(list(body))}
         """Names that the top level binds."""
         self.standing: set[str] = set()
         self.lens: set[str] = set()
         """Those of LENS that the program calls."""
-        self._builtins = frozenset(Session().machine.builtins)
+        self._builtins = builtins or frozenset(Session().machine.builtins)
 
     def found(self) -> Iterator[tuple[tree.Name, str]]:
         """Yield each bare name that needs another spelling, and that spelling."""
@@ -37,11 +37,20 @@ class PythonNames:
             if spelled != node.id:
                 yield node, spelled
 
+    def missing(self) -> Iterator[tuple[tree.Name, str]]:
+        """Yield where each name stands first that Python would not find, and what to write for it."""
+        seen = set(self.everywhere)
+        for node in self._free(self.body):
+            spelled = self._spelled(node.id)
+            if node.id not in seen and (node.id in STANDING or spelled != node.id):
+                yield node, spelled if spelled != node.id else _import_of(node.id)
+            seen.add(node.id)
+
     def imports(self, head: Sequence[stmt]) -> list[str]:
         """Return the imports that the program lacks after those of its own head."""
         bound = {name for name, _ in bound_names(list(head))}
         missing = [name for name in STANDING if name in self.standing and name not in bound]
-        lines = [_STATEMENTS.get(name, f"import {name}") for name in missing]
+        lines = [_import_of(name) for name in missing]
         if self.lens:
             lines.append(f"from gradsh.lens import {', '.join(sorted(self.lens))}")
         return lines
@@ -95,6 +104,10 @@ class PythonNames:
             inner = bound | {name for name, _ in bound_names(node.body)}
         for child in children(node):
             yield from self._below(child, inner)
+
+
+def _import_of(name: str) -> str:
+    return _STATEMENTS.get(name, f"import {name}")
 
 
 def _within(inner: SyntaxNode, outer: SyntaxNode) -> bool:

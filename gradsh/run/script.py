@@ -173,6 +173,11 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
         outcome = session.run(
             script.text, emit, name=script.name, keep_going=options.keep_going, values=dict(options.values)
         )
+        if any(session.machine.brought.values()):
+            from gradsh.run.unimported import after_run
+
+            if told := after_run(session.machine, script.name):
+                emit(told)
     if profiler is not None:
         sink(profiler.result(script.name))
     status = INTERRUPTED if outcome.interrupted else outcome.status

@@ -110,7 +110,8 @@ class Machine:
         self.builtins: dict[str, Any] = {}
         self.taken: set[str] = set()
         """Names that the program has ever bound at the top level: no bare name of PyTorch's stands in for them."""
-        self.brought: set[str] = set()
+        self.brought: dict[str, Unit | None] = {}
+        """Bare names of PyTorch's that the program used, each with the statement that did first; None: a module's file did."""
         self.guard = Guard(self.builtins)
         self.progress = ExecutionState(self.builtins)
         self.units = Units()
@@ -240,7 +241,7 @@ class Machine:
             elif name in builtins:
                 continue
             elif name not in self.taken and self.offer.bring(name, builtins):
-                self.brought.add(name)
+                self.brought[name] = unit if names is None else None
             else:
                 unknown.append(name)
         return unknown

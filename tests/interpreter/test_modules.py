@@ -374,11 +374,11 @@ def test_a_device_is_refused_where_it_is_used() -> None:
     assert failures[0].line == 4
 
 
-def test_the_default_device_is_the_cpu_and_no_other() -> None:
+def test_the_default_device_is_the_cpu_and_another_is_refused_by_factories() -> None:
     printed, warnings, failures, _ = run(
         "import torch\ntorch.set_default_device('cpu')\nprint(torch.get_default_device(), torch.backends.mkldnn.is_available())\n"
         "torch.set_default_tensor_type(torch.DoubleTensor)\nprint(torch.ones(1).dtype)\n"
-        "torch.set_default_device('cuda')\ntorch.ones(1).cuda(0)\ntorch.device(0)"
+        "torch.set_default_device('cuda')\ntorch.ones(1)\ntorch.ones(1, device='cpu').cuda(0)\ntorch.device(0)"
     )
     assert printed == "cpu False\ntorch.float64\n"
     assert "deprecated" in warnings[0]
@@ -402,7 +402,8 @@ def test_pylab_gives_arrays_and_plots() -> None:
 
 
 def test_a_device_stands_in_with() -> None:
-    printed, _, failures, _ = run("import torch\nwith torch.device('cpu') as d:\n    print(d, torch.ones(1))\nwith torch.device('meta'): 1")
+    within = "with torch.device('meta'): torch.ones(1)"
+    printed, _, failures, _ = run(f"import torch\nwith torch.device('cpu') as d:\n    print(d, torch.ones(1))\n{within}")
     assert printed == "cpu tensor([1.])\n"
     assert "the device meta" in failures[0].problem.message
 

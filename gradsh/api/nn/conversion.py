@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
-from gradsh.engine.values.device import DEVICES, Device, check_device, type_of
+from gradsh.engine.values.device import DEVICES, Device, check_device, check_factory_device, type_of
 from gradsh.engine.values.dtype import as_dtype
 from gradsh.text.fault import fail
 
@@ -32,8 +32,7 @@ def parse_to(args: tuple[object, ...], kwargs: dict[str, object], moves: bool) -
 
 def factory(device: object, dtype: object) -> Any:
     """Return the numpy dtype for a constructor's `dtype=` (the default one if None), after checking `device=`."""
-    if device is not None:
-        check_device(device)
+    check_factory_device(device)
     if dtype is None:
         return current().default_dtype
     found = as_dtype(dtype)

@@ -24,6 +24,11 @@ def check_device(device: object) -> None:
         raise no_accelerator() if type(device) is int else no_device(name)
 
 
+def check_factory_device(device: object) -> None:
+    """Refuse the device that a factory is given, or for None the default one, as check_device does."""
+    check_device(current().default_devices[-1] if device is None else device)
+
+
 def check_gpu(device: object) -> None:
     """Refuse what `cuda(device)` is given: another device than a GPU, as PyTorch does, and a GPU, unless the session ignores it."""
     if isinstance(device, (str, Device)) and type_of(device) in DEVICES and type_of(device) != "cuda":
@@ -95,11 +100,11 @@ class Device:
         return hash((self.type, self.index))
 
     def __enter__(self) -> "Device":
-        check_device(self)
+        current().default_devices.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leave the device as it is: tensors were on the CPU."""
+        current().default_devices.pop()
 
 
 def _parts(text: str) -> tuple[str, int | None]:
