@@ -190,3 +190,16 @@ def tried_imports(nodes: Iterable[SyntaxNode]) -> Iterator[tree.Import | tree.Im
     for node in nodes:
         if isinstance(node, tree.Try) and falls_back(node):
             yield from (one for one in statements_of(node.body) if isinstance(one, tree.Import | tree.ImportFrom))
+
+
+def is_python(body: Iterable[stmt]) -> bool:
+    """Whether a text is a program of PyTorch's, not a script of gradsh's own: it imports torch, and no statement is a command."""
+    imports = False
+    for statement in body:
+        if isinstance(statement, tree.Command):
+            return False
+        if isinstance(statement, tree.Import):
+            imports = imports or any(one.name.partition(".")[0] == "torch" for one in statement.names)
+        elif isinstance(statement, tree.ImportFrom):
+            imports = imports or (statement.module or "").partition(".")[0] == "torch"
+    return imports

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from gradsh.compiler.scopes import is_python
 from gradsh.contracts.events import Emit, Failure
 from gradsh.language.paste import clean
 from gradsh.process import sandbox
@@ -173,10 +174,10 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
         outcome = session.run(
             script.text, emit, name=script.name, keep_going=options.keep_going, values=dict(options.values)
         )
-        if any(session.machine.brought.values()):
+        if is_python(unit.stmt for unit in session.machine.units.all() if unit.source.name == script.name):
             from gradsh.run.unimported import after_run
 
-            if told := after_run(session.machine, script.name):
+            if told := after_run(session.machine):
                 emit(told)
     if profiler is not None:
         sink(profiler.result(script.name))
