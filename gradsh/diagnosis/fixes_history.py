@@ -1,6 +1,5 @@
 """Fixes where a history is missing: let it go on where it was cut."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from gradsh.diagnosis.code import (
@@ -9,7 +8,6 @@ from gradsh.diagnosis.code import (
     Site,
     closed,
     headed,
-    inside,
     is_false,
     path_of,
     reads,
@@ -28,14 +26,16 @@ from gradsh.diagnosis.fixes_leaves import (
     inputs_asked,
     learnt,
 )
-from gradsh.diagnosis.fixes_shared import building
+from gradsh.diagnosis.fixes_numbers import GOES_ON, bound_to, in_torch, without_items
 from gradsh.diagnosis.history import CUTTING
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
-from gradsh.text.span import Source, Span
+from gradsh.text.span import Span
 
+_OF_VALUES = frozenset({"item", "tolist", "detach", "cpu", "numpy"})
+"""Methods that ask a tensor for its values, which a number is."""
 _ENDING = CUTTING - {"argmax", "argmin", "argsort"}
-_GOES_ON = "the graph continues"
+
 
 def no_grad(finder: Finder) -> None:
     """Let the history go on where it was cut; else ask for a gradient where the leaves are made."""
@@ -120,7 +120,7 @@ def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
     ends_left_out(finder, site)
     _uncopied(finder, site)
     _all_uncut(finder, site)
-    _in_torch(finder, site)
+    in_torch(finder, site)
 
 
 def number(finder: Finder, name: str) -> None:
@@ -128,6 +128,13 @@ def number(finder: Finder, name: str) -> None:
     needed = finder.site(finder.cause.needed)
     if needed is None:
         return
+    for node in headed(needed.statement):
+        if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr == name:
+            inner = node.func.value
+            if isinstance(inner, tree.Call) and isinstance(inner.func, tree.Attribute) and inner.func.attr == "item":
+                asked = node if name in _OF_VALUES else inner
+                finder.offer(f"remove `.{name if asked is node else 'item'}()` on line {needed.line}",
+                             Draft().replace(needed.source, tail_of(asked), ""), "it is a number already" if asked is node else GOES_ON)
     owners = [path_of(node.value) for node in headed(needed.statement) if isinstance(node, tree.Attribute) and node.attr == name]
     for site in finder.code.sites:
         if site.same_scope(needed) and {path_of(one) for one in targets_of(site.statement)} & set(owners):
@@ -151,18 +158,27 @@ def ends_left_out(finder: Finder, site: Site) -> None:
                 _replaced(finder, site, node, f"({value} + ({whole} - {value}).detach())",
                           "a rounding is a step: the gradient then passes straight through it")
                 continue
-            text = f".{node.func.attr}({', '.join(text_of(source, one.span) for one in node.args)})"
-            finder.offer(f"remove `{text}` on line {node.span.line}", Draft().replace(
-                source, tail_of(node), ""), _GOES_ON)
+            _end_left_out(finder, site, node, f".{node.func.attr}({', '.join(text_of(source, one.span) for one in node.args)})")
         elif isinstance(node, tree.Call) and path_of(node.func) in {"float", "int"} and len(node.args) == 1:
             finder.offer(f"remove `{path_of(node.func)}(…)` on line {node.span.line}",
-                         Draft().replace(source, node.span, closed(source, node.args[0])), _GOES_ON)
+                         Draft().replace(source, node.span, closed(source, node.args[0])), GOES_ON)
         elif isinstance(node, tree.Attribute) and node.attr == "data":
-            finder.offer(f"remove `.data` on line {node.span.line}", Draft().replace(
-                source, tail_of(node), ""), _GOES_ON)
+            _end_left_out(finder, site, node, ".data")
         elif isinstance(node, tree.Attribute) and node.attr == "grad" and path_of(node.value):
             finder.offer(f"a `.grad` has no graph: compute one that has, on line {node.span.line}",
                          _grad_again(finder, site, node), "costs a graph for the gradient")
+
+
+def _end_left_out(finder: Finder, site: Site, node: Any, text: str) -> None:
+    """Remove what ends a history, and the whole statement where it does nothing else: `x = x.detach()`."""
+    statement = site.statement
+    method: Any = node.func if isinstance(node, tree.Call) else node
+    kept = path_of(method.value)
+    if kept and site.alone() and isinstance(statement, tree.Assign) and statement.value is node \
+            and [path_of(one) for one in statement.targets] == [kept]:
+        finder.offer(f"remove `{text_of(site.source, statement.span)}` on line {site.line}", Draft().remove(site), GOES_ON)
+    else:
+        finder.offer(f"remove `{text}` on line {node.span.line}", Draft().replace(site.source, tail_of(node), ""), GOES_ON)
 
 
 def _rounded(node: object) -> Any:
@@ -183,7 +199,7 @@ def _all_uncut(finder: Finder, site: Site) -> None:
             ends.append(tail_of(node))
     if len(ends) > 1:
         finder.offer(f"remove what ends the graph on line {site.line}", Draft().replace_all(
-            (site.source, span, "") for span in ends), _GOES_ON)
+            (site.source, span, "") for span in ends), GOES_ON)
 
 
 def _grad_again(finder: Finder, site: Site, node: tree.Attribute) -> Draft:
@@ -269,7 +285,7 @@ def _uncopied(finder: Finder, site: Site) -> None:
             else:
                 _replaced(finder, site, node, inner if path_of(first) or isinstance(first, tree.Call) else f"({inner})", copies)
                 _replaced(finder, site, node, f"torch.stack({inner})", copies)
-            _without_items(finder, site, node, first)
+            without_items(finder, site, node, first)
         elif name == "state_dict" and isinstance(node.func, tree.Attribute):
             owner = text_of(source, node.func.value.span)
             _replaced(finder, site, node, f"dict({owner}.named_parameters())", "a state_dict holds values without a graph")
@@ -332,17 +348,10 @@ def _scored(finder: Finder, site: Site, node: tree.Compare) -> None:
     value = statement.value if isinstance(statement, tree.Assign | tree.Return) else None
     sides = [node.left, node.comparators[0]]
     for side, other in (sides, sides[::-1]):
-        scores = _scores(_bound_to(finder, site, side))
+        scores = _scores(bound_to(finder, site, side))
         if scores is not None and value is not None and not isinstance(value, tree.Dict | tree.Tuple):
             new = f"torch.nn.functional.cross_entropy({text_of(source, scores.span)}, {text_of(source, other.span)})"
             _replaced(finder, site, value, new, "an accuracy has no gradient: the cross entropy replaces it and has one")
-
-
-def _bound_to(finder: Finder, site: Site, node: object) -> Any:
-    """Return what a name was bound to before, in the same function; any other expression as it is."""
-    bound = [one.statement.value for one in finder.code.sites if one.same_scope(site) and one.line < site.line
-             and isinstance(one.statement, tree.Assign) and path_of(node) in map(path_of, targets_of(one.statement))]
-    return bound[-1] if bound and isinstance(node, tree.Name) else node
 
 
 def _scores(node: object) -> Any:
@@ -353,63 +362,6 @@ def _scores(node: object) -> Any:
         return None
     owner = node.func.value if isinstance(node.func, tree.Attribute) and path_of(node.func.value) != "torch" else None
     return owner if owner is not None else node.args[0] if node.args else None
-
-
-_NUMPY = frozenset({"np", "numpy", "math"})
-_DRAWN = ("np.random.", "numpy.random.")
-
-
-def _in_torch(finder: Finder, site: Site) -> None:
-    """A computation in numpy: write all of it, in its function, with torch."""
-    parts: list[tuple[Source, Span, str]] = []
-    lines: set[int] = set()
-    computing = _computing(finder, site)
-    near = [one for one in finder.code.sites if one.same_scope(site) and one.source is site.source and id(one.statement) in computing]
-    called = {path_of(node.func) for node in headed(site.statement) if isinstance(node, tree.Call)}
-    near = near if site.function is not None else [site]
-    for one in [*near, *(one for one in finder.code.sites if one.function is not None and one.function.name in called)]:
-        found = list(_numpy_parts(finder, one))
-        parts += found
-        lines.update(span.line for _, span, _ in found)
-    if any(new for _, _, new in parts) or len(parts) > 1:
-        listed = ", ".join(map(str, sorted(lines)))
-        finder.offer(f"compute with torch, not with numpy, on line{'s' if len(lines) > 1 else ''} {listed}",
-                     Draft().replace_all(parts), _GOES_ON)
-
-
-def _computing(finder: Finder, site: Site) -> set[int]:
-    """Return the ids of the statements of a function that compute what its pass goes back from, or else what it returns."""
-    needed = finder.cause.needed
-    ends = [one for one in (finder.levels(needed) if needed is not None else ()) if one.same_scope(site)]
-    ends = ends or [one for one in finder.code.sites if one.same_scope(site) and isinstance(one.statement, tree.Return)]
-    return {id(site.statement), *(id(one.statement) for end in ends for one in [end, *building(finder, end)])}
-
-
-def _numpy_parts(finder: Finder, site: Site) -> Iterator[tuple[Source, Span, str]]:
-    """Yield what makes a statement compute with numbers or arrays, and what stands there instead."""
-    for node in headed(site.statement):
-        if not isinstance(node, tree.Call):
-            continue
-        path = path_of(node.func)
-        head, _, name = path.rpartition(".")
-        if name in {"std", "var"} and not any(word.arg in {"ddof", "unbiased", "correction"} for word in node.keywords):
-            end = Span(*node.span[2:], *node.span[2:])
-            end = end._replace(column=end.column - 1)
-            yield site.source, end, f"{', ' if node.args or node.keywords else ''}unbiased=False)"
-        if head in _NUMPY and name not in {"array", "asarray"}:
-            yield site.source, node.func.span, f"torch.{name}"
-        elif name in {"from_numpy", "tensor", "as_tensor", "FloatTensor"} or (head in _NUMPY and name) or path == "float":
-            if node.args and not isinstance(node.args[0], tree.List | tree.Constant):
-                listed = isinstance(_bound_to(finder, site, node.args[0]), tree.List | tree.ListComp)
-                yield site.source, node.func.span, "torch.stack" if listed else ""
-                dtype = next((word.value for word in node.keywords if word.arg == "dtype"), None)
-                if node.keywords:
-                    yield site.source, Span(*node.args[0].span[2:], *node.span[2:]), ")" if dtype is None else (
-                        f").to({text_of(site.source, dtype.span)})")
-        elif isinstance(node.func, tree.Attribute) and node.func.attr in {"numpy", "detach", "cpu", "item"} and not node.args:
-            yield site.source, tail_of(node), ""
-    yield from ((site.source, node.span, f"torch.as_tensor({node.id}).float()") for node in headed(site.statement)
-                if isinstance(node, tree.Name) and path_of(getattr(_bound_to(finder, site, node), "func", None)).startswith(_DRAWN))
 
 
 def _values_instead(finder: Finder, site: Site) -> None:
@@ -428,40 +380,6 @@ def _values_instead(finder: Finder, site: Site) -> None:
                 for one in news:
                     finder.offer(f"take the values, not the indices: `{one}` on line {reader.line}",
                                  Draft().replace(reader.source, part.span, one), "values have a gradient, indices have none")
-
-
-def _without_items(finder: Finder, site: Site, node: tree.Call, first: Any) -> None:
-    """`torch.tensor([x.item() for …])`: the items, stacked, keep their histories."""
-    source = site.source
-    if isinstance(first, tree.Name):
-        _gathered_with_history(finder, site, node, first.id)
-    items = [part for part in inside(first) if isinstance(part, tree.Call) and isinstance(part.func, tree.Attribute)
-             and part.func.attr in {"item", "detach"}]
-    if items and isinstance(first, tree.List | tree.ListComp):
-        build = Draft().replace(source, node.func.span, "torch.stack").replace_all(
-            (source, tail_of(part), "") for part in items if isinstance(part.func, tree.Attribute))
-        finder.offer(f"stack the tensors themselves on line {site.line}: `torch.stack([…])` without `.item()`", build,
-                     "numbers have no graph")
-
-
-def _gathered_with_history(finder: Finder, site: Site, node: tree.Call, name: str) -> None:
-    """`rows.append(x.item())`, `rows.extend(x.tolist())` … `torch.tensor(rows)`: gather the tensors, and join them."""
-    draft, lines, joined = Draft(), [], "torch.stack"
-    for one in finder.code.sites:
-        call = one.statement.value if isinstance(one.statement, tree.Expr) and one.same_scope(site) else None
-        if not isinstance(call, tree.Call) or not isinstance(call.func, tree.Attribute) or path_of(call.func.value) != name:
-            continue
-        ends = [part for part in call.args if isinstance(part, tree.Call) and isinstance(part.func, tree.Attribute)
-                and part.func.attr in {"item", "tolist"}]
-        for part in ends:
-            draft.replace(one.source, tail_of(part), "")
-            lines.append(str(one.line))
-        if ends and call.func.attr == "extend":
-            joined = "torch.cat"
-            draft.replace(one.source, tail_of(call.func), ".append")
-    if lines:
-        finder.offer(f"gather tensors, not numbers, on line {' and '.join(lines)}, and join them: `{joined}({name})` on line {site.line}",
-                     draft.replace(site.source, node.func.span, joined), "numbers have no graph")
 
 
 def _replaced(finder: Finder, site: Site, node: Any, text: str, effect: str) -> None:

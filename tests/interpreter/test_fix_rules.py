@@ -52,6 +52,7 @@ BOUND_ANEW = (
     "a = torch.ones(3, requires_grad=True)\nb = a * 2\nb[1] = 2\nb.sum().backward()\nb = a.sigmoid()\nb[1] = 2\nb.sum().backward()\n"
 )
 NO_GRADIENT_YET = "w = torch.ones(2, requires_grad=True)\nfor i in range(2):\n    w.grad.zero_()\n    (w * w).sum().backward()\n"
+ONE_LOSS = "w = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
 NUMBERS = (
     "net, total = nn.Linear(2, 1), 0\nfor x in torch.randn(2, 3, 2):\n    total += net(x).pow(2).mean().item()\ntotal.backward()\n"
 )
@@ -487,6 +488,9 @@ SUPERVISED = (
     (REBOUND, "make it a leaf again: `.detach().requires_grad_()` on line 9 and 10", "retain_grad"),
     (NO_GRADIENT_YET, "`if w.grad is not None:` around line 7", "leaf"),
     (NUMBERS, "remove `.item()` on line 7", "tensor("),
+    (ONE_LOSS + "loss = loss.detach()\nloss.backward()\n", "remove `loss = loss.detach()` on line 7", "remove `.detach()`"),
+    (ONE_LOSS + "print(loss.item().item())\n", "remove `.item()` on line 7", "backward"),
+    (ONE_LOSS + "loss.item().backward()\n", "remove `.item()` on line 7", "remove `.backward()`"),
     (CHANGED, "repeat lines 6 and 9 before line 12", "retain_graph"),
     (CRITIC, "`fake.detach()` on line 9", "if it is data"),
     (PENALTY, "`create_graph=True` on line 8", "no_grad"),
