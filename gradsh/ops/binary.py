@@ -14,6 +14,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
+from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import common_dtype, floats_only, pick, refusing, together, unsupported
 from gradsh.ops.kernels.geometry import beside
 from gradsh.ops.pointwise import exp, reciprocal
@@ -103,8 +104,8 @@ def _atan2_gradients(
 
 
 atan2 = op(
-    "atan2(self, other)", "Atan2Backward0", "The angle of the point (other, self).", forward=np.arctan2, dtypes="float",
-    inplace=True, grads={("self", "other"): _atan2_gradients}, samples=(sample((2, 3), (3,)),),
+    "atan2(self, other)", "Atan2Backward0", "The angle of the point (other, self).", forward=elementary.atan2, dtypes="float",
+    ufunc=elementary.atan2, inplace=True, grads={("self", "other"): _atan2_gradients}, samples=(sample((2, 3), (3,)),),
     note="Both operands are saved, whichever needs a gradient.",
 )
 alias("arctan2", atan2)
@@ -139,7 +140,7 @@ op(
 )
 logaddexp = op(
     "logaddexp(self, other)", "LogaddexpBackward0", "log(exp(self) + exp(other)).", dtypes="promote",
-    forward=floats_only("logaddexp_cpu", np.logaddexp),
+    forward=floats_only("logaddexp_cpu", elementary.logaddexp),
     grads={
         "self": lambda grad, self, other: grad / plus(exp(other - self), 1),
         "other": lambda grad, self, other: grad / plus(exp(self - other), 1),
@@ -149,7 +150,7 @@ logaddexp = op(
 )
 logaddexp2 = op(
     "logaddexp2(self, other)", "Logaddexp2Backward0", "log2(2**self + 2**other).", dtypes="promote",
-    forward=floats_only("logaddexp2_cpu", np.logaddexp2),
+    forward=floats_only("logaddexp2_cpu", elementary.logaddexp2),
     grads={
         "self": lambda grad, self, other: grad / plus(pow(2, other - self), 1),
         "other": lambda grad, self, other: grad / plus(pow(2, self - other), 1),

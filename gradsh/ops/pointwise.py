@@ -31,8 +31,8 @@ exp = unary(
     spaces=("torch", "Tensor"), note="Saves only its result.",
 )
 exp2 = unary(
-    "exp2", "2 to the power of each element.", np.exp2, lambda grad, result: times(grad * result, math.log(2)),
-    spaces=("torch", "Tensor", "special"),
+    "exp2", "2 to the power of each element.", elementary.exp2, lambda grad, result: times(grad * result, math.log(2)),
+    ufunc=elementary.exp2, spaces=("torch", "Tensor", "special"),
 )
 expm1 = unary(
     "expm1", "exp(x) - 1, accurate near 0.", elementary.expm1, lambda grad, result: grad * plus(result, 1),
@@ -44,8 +44,8 @@ log2 = unary(
     at=_POSITIVE,
 )
 log10 = unary(
-    "log10", "Logarithm to base 10.", np.log10, lambda grad, self: grad / times(self, 2.3025850929940456),
-    at=_POSITIVE,
+    "log10", "Logarithm to base 10.", elementary.log10, lambda grad, self: grad / times(self, 2.3025850929940456),
+    ufunc=elementary.log10, at=_POSITIVE,
 )
 log1p = unary(
     "log1p", "log(1 + x), accurate near 0.", elementary.log1p, lambda grad, self: grad / plus(self, 1), ufunc=elementary.log1p,
@@ -73,12 +73,15 @@ composite("square_(self)", "The square of each element. In place.", lambda self:
 
 sin = unary("sin", "Sine.", np.sin, lambda grad, self: grad * cos(self))
 cos: Operation = unary("cos", "Cosine.", np.cos, lambda grad, self: grad * -sin(self))
-tan = unary("tan", "Tangent.", np.tan, lambda grad, result: grad * plus(power(result, 2), 1), at=_OPEN)
-asin = unary("asin", "Inverse sine.", np.arcsin, lambda grad, self: grad * rsqrt(plus(-self * self, 1)), at=_OPEN)
-acos = unary(
-    "acos", "Inverse cosine.", np.arccos, lambda grad, self: grad * -rsqrt(plus(-self * self, 1)), at=_OPEN,
+tan = unary("tan", "Tangent.", elementary.tan, lambda grad, result: grad * plus(power(result, 2), 1), ufunc=elementary.tan, at=_OPEN)
+asin = unary(
+    "asin", "Inverse sine.", elementary.asin, lambda grad, self: grad * rsqrt(plus(-self * self, 1)), ufunc=elementary.asin,
+    at=_OPEN,
 )
-atan = unary("atan", "Inverse tangent.", np.arctan, lambda grad, self: grad / plus(self * self, 1))
+acos = unary(
+    "acos", "Inverse cosine.", elementary.acos, lambda grad, self: grad * -rsqrt(plus(-self * self, 1)), ufunc=elementary.acos, at=_OPEN,
+)
+atan = unary("atan", "Inverse tangent.", elementary.atan, lambda grad, self: grad / plus(self * self, 1), ufunc=elementary.atan)
 
 def _no_inverse(name: str) -> dict[str, Any]:
     """Return the parts of an in-place form whose derivative PyTorch does not have."""

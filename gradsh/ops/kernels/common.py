@@ -1,5 +1,6 @@
 """What kernels share: refusing dtypes in PyTorch's words, bringing operands to one dtype, working in blocks."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -58,20 +59,27 @@ def together(*operands: object) -> list[Any]:
 
 
 def in_blocks(function: Callable[..., Any], *arrays: Any) -> Array:
-    """Run an elementwise chain of ufuncs on arrays of one shape and dtype, in blocks where they are large."""
+    """Run an elementwise chain of ufuncs on arrays of one dtype, in blocks where they are large: rows, if one is repeated along others."""
     first = arrays[0]
-    if first.size <= BLOCK or any(
-        one.shape != first.shape or one.dtype != first.dtype or not one.flags.c_contiguous for one in arrays
-    ):
+    if any(one.dtype != first.dtype or not one.flags.c_contiguous for one in arrays):
         return function(*arrays)
-    result = np.empty(first.shape, first.dtype)
-    target = result.reshape(-1)
-    sources = [one.reshape(-1) for one in arrays]
+    alike = all(one.shape == first.shape for one in arrays)
+    shape = first.shape if alike else np.broadcast_shapes(*(one.shape for one in arrays))
+    size = math.prod(shape)
+    if size <= BLOCK:
+        return function(*arrays)
+    result = np.empty(shape, first.dtype)
+    if alike:
+        target, sources = result.reshape(-1), [one.reshape(-1) for one in arrays]
+    else:
+        target, sources = result, [one.reshape((1,) * (len(shape) - one.ndim) + one.shape) for one in arrays]
+    entry = size // len(target)
 
     def block(start: int, stop: int) -> None:
-        target[start:stop] = function(*[one[start:stop] for one in sources])
+        part = slice(start // entry, stop // entry)
+        target[part] = function(*[one[part] if len(one) == len(target) else one for one in sources])
 
-    shared(target.size, lambda: block, BLOCK)
+    shared(size, lambda: block, max(1, BLOCK // entry) * entry)
     return result
 
 
@@ -167,6 +175,7 @@ def zero_division(self: Array, other: Array) -> None:
 
 
 _INTS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+_SIGN = {integer: np.array(np.iinfo(integer).min, integer) for integer in _INTS.values()}
 _FEW = 512
 
 
@@ -197,9 +206,8 @@ def pick(mask: Array, a: Any, b: Any) -> Array:
 def with_sign(sizes: Array, signed: Array) -> Array:
     """Give numbers of at least 0 the signs of others of their dtype and shape, in place: by bits, as `copysign` is slow."""
     integer = _INTS[sizes.dtype]
-    sign = signed.view(integer) & np.iinfo(integer).min
     bits = sizes.view(integer)
-    np.bitwise_or(bits, sign, out=bits)
+    np.bitwise_or(bits, signed.view(integer) & _SIGN[integer], out=bits)
     return sizes
 
 

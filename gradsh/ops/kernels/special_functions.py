@@ -13,6 +13,7 @@ import numpy as np
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import special_tables as tables
 from gradsh.ops.kernels.common import blocked, pick, with_sign
+from gradsh.ops.kernels.elementary import polynomial
 
 _MIDDLE = 3.75
 _BEND_END = 3.9**2
@@ -33,16 +34,6 @@ def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
         return np.asarray(function(np.asarray(self, np.float64), *wide)).astype(self.dtype)
 
     return kernel
-
-
-def polynomial(coefficients: Sequence[float], x: Array) -> Array:
-    """Return sum c_k x**k by Horner's rule."""
-    total = x * coefficients[-1]
-    for each in coefficients[-2:0:-1]:
-        total += each
-        total *= x
-    total += coefficients[0]
-    return np.asarray(total)
 
 
 def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
