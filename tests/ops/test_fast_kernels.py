@@ -290,3 +290,18 @@ def test_large_activations_are_those_of_float64(function):
         function(x).sum().backward()
     np.testing.assert_allclose(function(short).detach().numpy(), function(long).detach().numpy(), rtol=3e-7)
     np.testing.assert_allclose(short.grad.numpy(), long.grad.numpy(), rtol=4e-6)
+
+
+def test_trigamma_of_large_arrays_is_that_of_float64():
+    numbers = np.concatenate([np.linspace(-30, 30, 100_001), [-2e4, np.inf, np.nan, 1e-30, 3e30]]).astype(F32)
+    short, long = (gradsh.polygamma(1, gradsh.from_numpy(numbers.astype(kind))).numpy() for kind in (F32, np.float64))
+    np.testing.assert_allclose(short, long.astype(F32), rtol=2e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-3, 1, 5])
+def test_erf_of_float32_is_that_of_float64(scale):
+    numbers = np.concatenate([np.linspace(-scale, scale, 70_001), [np.inf, -np.inf]]).astype(F32)
+    found = gradsh.erf(gradsh.from_numpy(numbers)).numpy()
+    np.testing.assert_allclose(found, [math.erf(x) for x in numbers.tolist()], rtol=3e-7, atol=3e-45)
+    assert np.abs(found).max() <= 1
+    same(found[-2:], np.array([1, -1], F32))

@@ -19,15 +19,15 @@ _MANY = 1 << 9
 """Numbers from which formulas are faster."""
 
 
-def _singles(*numbers: float) -> list[Array]:
+def singles(*numbers: float) -> list[Array]:
     """Return numbers as 0-d arrays, with which ufuncs begin half a microsecond sooner than with Python's."""
     return [np.array(one, np.float32) for one in numbers]
 
 
-_ONE, _TWO, _THREE, _HALF, _MINUS_ONE = _singles(1, 2, 3, 0.5, -1)
-_PER_LN2, _LN2_HIGH, _LN2_LOW = _singles(1.4426950408889634, 0.693145751953125, 1.4286068203094172e-06)
-_PER_LN10, _LOG10_2_HIGH, _LOG10_2_LOW = _singles(0.4342944819032518, 0.301025390625, 4.605038981195214e-06)
-_PI, _HALF_PI, _PER_HALF_PI, *_HALF_PI_PARTS = _singles(
+_ONE, _TWO, _THREE, _HALF, _MINUS_ONE = singles(1, 2, 3, 0.5, -1)
+_PER_LN2, _LN2_HIGH, _LN2_LOW = singles(1.4426950408889634, 0.693145751953125, 1.4286068203094172e-06)
+_PER_LN10, _LOG10_2_HIGH, _LOG10_2_LOW = singles(0.4342944819032518, 0.301025390625, 4.605038981195214e-06)
+_PI, _HALF_PI, _PER_HALF_PI, *_HALF_PI_PARTS = singles(
     3.141592653589793, 1.5707963267948966, 0.6366197723675814,
     1.5703125, 4.837512969970703e-04, 7.549533620476723e-08, 2.563344151594519e-12,
 )
@@ -37,25 +37,25 @@ _EXPONENT, _BITS_OF_ONE, _BITS_OF_ROOT, _FRACTION, _LAST = (
     np.array(one, np.int32) for one in (23, 0x3F800000, 0x3F3504F3, 0x7FFFFF, 31)
 )
 """Where a float32 has its exponent; the bits of 1 and of the root of 1/2; those of a fraction; the place of the sign."""
-_EXP = _singles(
+_EXP = singles(
     0.5000000047412713, 0.16666666756947493, 0.04166635160082066, 0.008333288336821803, 0.0013941215601016856, 0.00019905329905539708,
 )
 """(exp(r) - 1 - r)/r² in powers of r, up to half of log 2."""
-_EXP2 = _singles(
+_EXP2 = singles(
     1.0000000005572274, 0.6931472057294706, 0.24022646857777202, 0.05550328794405533, 0.009618493331031366, 0.0013399924786252485,
     0.0001534449648174745,
 )
 """2**r in powers of r, up to 1/2."""
-_LOG = _singles(0.6666677702708473, 0.3997747519163827, 0.29873138359881835)
+_LOG = singles(0.6666677702708473, 0.3997747519163827, 0.29873138359881835)
 """(2 atanh(s)/s - 2)/s² in powers of s², up to where (1 + s)/(1 - s) is the root of 2."""
-_ATAN = _singles(
+_ATAN = singles(
     -0.3333330184564829, 0.19998637495088747, -0.14265231449239452, 0.10957497079404581, -0.08419215322891105,
     0.058230217387446034, -0.03145126378204692, 0.011062008053333188, -0.0018266601342661756,
 )
 """(atan(t)/t - 1)/t² in powers of t², up to 1."""
-_ASIN = _singles(0.16666752919192573, 0.07495297941968533, 0.045469188216643155, 0.024188649577513013, 0.04214736494150739)
+_ASIN = singles(0.16666752919192573, 0.07495297941968533, 0.045469188216643155, 0.024188649577513013, 0.04214736494150739)
 """The same of asin, up to 1/2."""
-_TAN = _singles(
+_TAN = singles(
     0.3333313793609279, 0.13339234710259104, 0.05337850801162703, 0.024538192097518195, 0.002957907388973019, 0.009475852230834057,
 )
 """The same of tan, up to pi/4."""

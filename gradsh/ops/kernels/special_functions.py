@@ -13,15 +13,23 @@ import numpy as np
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import special_tables as tables
 from gradsh.ops.kernels.common import blocked, pick, with_sign
-from gradsh.ops.kernels.elementary import polynomial
+from gradsh.ops.kernels.elementary import polynomial, singles
 
 _MIDDLE = 3.75
-_BEND_END = 3.9**2
+_ERF_END = 4
+"""From where on erf is 1 in float32."""
+_BEND_OVER, _BEND_UNDER = singles(*tables.BEND_OVER), singles(*tables.BEND_UNDER)
+_ONE, _MINUS_HALF = singles(1, -0.5)
 _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
 )
 _SHIFT = 8
 """How far gamma functions move what is small: from there on their asymptotic series hold."""
+_SINE = (
+    3.1415926535895973, -5.16771277997734, 2.5501640354212585, -0.5992644257768396, 0.08214473248553479, -0.007363786507650959,
+    0.00044720245896148216,
+)
+"""sin(pi r)/r in powers of r², up to 1/2."""
 _LOGARITHMIC = tuple(each / (2 * order) for order, each in enumerate(_BERNOULLI, 1))
 _STIRLING = tuple(each / (2 * order * (2 * order - 1)) for order, each in enumerate(_BERNOULLI, 1))
 
@@ -65,11 +73,16 @@ def _bell(x: Array) -> Array:
 def erf(x: Array) -> Array:
     """Return the error function of an array that is not 0-d, in memory of its own."""
     if x.dtype == np.float32:
-        square = x * x
-        np.clip(square, 0, _BEND_END, out=square)
-        found = polynomial(tables.BEND, square)
-        found *= x
-        return np.tanh(found, out=found)
+        bent = np.clip(x, -_ERF_END, _ERF_END)
+        square = bent * bent
+        bent *= polynomial(_BEND_OVER, square)
+        bent /= polynomial(_BEND_UNDER, square)
+        np.multiply(bent, bent, out=square)
+        square -= _ONE
+        square *= _MINUS_HALF
+        square *= bent
+        bent += square
+        return bent
     size = np.abs(x)
     np.clip(size, 0, 6.5, out=size)
     small = np.clip(size, 0, 1)
@@ -158,12 +171,16 @@ def _erfinv(y: Array) -> Array:
 
 def _steepness(w: Array) -> Array:
     """Return erfinv(y)/y of w = -log(1 - y²) up to 17, in float32."""
-    return np.asarray(pick(w < 5, polynomial(tables.ERFINV, w - 2.5), polynomial(tables.ERFINV_FAR, np.sqrt(w) - 3.2)))
+    near = polynomial(tables.ERFINV, w - 2.5)
+    far = w >= 5
+    return pick(far, polynomial(tables.ERFINV_FAR, np.sqrt(w) - 3.2), near) if far.any() else near
 
 
 def _erfinv_short(y: Array) -> Array:
     y = np.atleast_1d(y)
-    return np.asarray(pick(np.abs(y) == 1, y * np.inf, y * _steepness(-np.log((1 - y) * (1 + y)))))
+    end = np.abs(y) == 1
+    found = y * _steepness(-np.log((1 - y) * (1 + y)))
+    return pick(end, y * np.inf, found) if end.any() else found
 
 
 erfinv_kernel = _by_dtype(_erfinv_short, _in_double(_erfinv))
@@ -305,19 +322,35 @@ def zeta_kernel(s: Array, q: Array) -> Array:
     return _zeta(np.asarray(s, np.float64), np.asarray(q, np.float64)).reshape(shape).astype(q.dtype)
 
 
-def _trigamma(x: Array) -> Array:
+def _sine_of_pi(x: Array) -> Array:
+    """Return sin(pi x) but for its sign; of whole x what rounding pi x leaves of it."""
+    rest = x - np.rint(x)
+    found = polynomial(_SINE, rest * rest)
+    found *= rest
+    plain = (rest == 0) | (np.abs(x) > 1e4)
+    if plain.any():
+        found[plain] = np.sin(math.pi * x[plain])
+    return found
+
+
+def _trigamma(x: Array, single: bool) -> Array:
     """Reflect what is below one half, shift by six, then four terms of the asymptotic series: good to 5e-10, as PyTorch's."""
     x = np.atleast_1d(x)
     low = x < 0.5
-    place = pick(low, 1 - x, x)
-    total = np.zeros_like(place)
+    reflected = low.any()
+    place = pick(low, 1 - x, x) if reflected else x.copy()
+    total, work = np.zeros_like(place), np.empty_like(place)
     for _ in range(6):
-        total = total + 1 / (place * place)
-        place = place + 1
-    inverse = 1 / (place * place)
-    series = 1 + 0.5 / place + inverse * (1 / 6 - inverse * (1 / 30 - inverse / 42))
-    total = total + series / place
-    return pick(low, (math.pi / np.sin(math.pi * x)) ** 2 - total, total)
+        total += np.reciprocal(np.multiply(place, place, out=work), out=work)
+        place += 1
+    inverse = np.reciprocal(np.multiply(place, place, out=work), out=work)
+    series = polynomial((1 / 6, -1 / 30, 1 / 42), inverse)
+    series *= inverse
+    series += 1
+    series /= place
+    series += np.multiply(inverse, 0.5, out=inverse)
+    total += series
+    return pick(low, np.square(math.pi / (_sine_of_pi(x) if single else np.sin(math.pi * x))) - total, total) if reflected else total
 
 
 def polygamma_kernel(n: int, self: Array) -> Array:
@@ -325,7 +358,7 @@ def polygamma_kernel(n: int, self: Array) -> Array:
     if n == 0:
         return digamma_kernel(self)
     if n == 1:
-        return _in_double(_trigamma)(self)
+        return _of_both(_trigamma)(self)
     wide = np.asarray(self, np.float64)
     value = _zeta(np.full(wide.shape or (1,), float(n + 1)), wide).reshape(wide.shape)
     return (value * math.factorial(n) * (-1) ** (n + 1)).astype(self.dtype)

@@ -1,7 +1,7 @@
 """Coefficients of the special functions, fitted with 40 digits to the functions themselves (Chebyshev nodes).
 
-`ERF`: erf(x)/x in powers of x² on [0, 1]. `BEND`: atanh(erf(x))/x in powers of x², up to x = 3.9: tanh of it is erf of
-float32, to 1.2e-7. `TAIL`: (1 + 2x) erfcx(x) in powers of t = (x - 3.75)/(x + 3.75) for x >= 0.
+`ERF`: erf(x)/x in powers of x² on [0, 1]. `BEND_OVER`, `BEND_UNDER`: v/x as a quotient, in powers of x² up to x = 4, where
+erf is (3v - v³)/2: of float32, to 1.7e-8. `TAIL`: (1 + 2x) erfcx(x) in powers of t = (x - 3.75)/(x + 3.75) for x >= 0.
 `I0_SMALL`, `I1_SMALL`: Chebyshev series of exp(-x) I0(x) and exp(-x) I1(x)/x on [0, 8] in t = x/4 - 1; `I0_LARGE`,
 `I1_LARGE`: of exp(-x) sqrt(x) I(x) beyond 8 in t = 16/x - 1.
 `…_SINGLE`: the same for float32, to 6e-10, in powers.
@@ -13,10 +13,8 @@ ERF = (
     -0.000854832698083379, 0.0001205533111164271, -1.4925595266831182e-05, 1.6461000484121368e-06,
     -1.6350312701054695e-07, 1.4659775274047436e-08, -1.1372848856791674e-09, 5.957176147748911e-11,
 )
-BEND = (
-    1.128379225730896, 0.10277218371629715, -0.00020676942949648947, -0.000595081364735961, 6.911665695952252e-05,
-    1.4225197446648963e-06, -1.3136826737536467e-06, 1.5963222210757522e-07, -8.717129240665145e-09, 1.8572442195274874e-10,
-)
+BEND_OVER = (0.7522527901723832, 0.021414255615027387, 0.004963882645536493, -2.1984096291200394e-05, 7.804868213284069e-07)
+BEND_UNDER = (1.0, 0.17317245975899212, 0.013542770433093102, 0.000505323282452374)
 TAIL = (
     1.2375126308378275, -0.14024059858554697, 0.003585415485463775, 0.08227673849014516, -0.10880393014171785,
     0.09230432116037876, -0.05869339859021238, 0.02836227741894078, -0.009746579552504117, 0.0017556258530008716,
