@@ -11,6 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.lapack import columns_of, each, routine
 from gradsh.ops.kernels.lu import (
     PLAIN,
     _LinAlgError,
@@ -117,6 +118,16 @@ cholesky_solve = op(
 
 def _cholesky_inverse(self: Array, upper: bool) -> Array:
     check_square(self, "cholesky_inverse")
+    invert = routine("dpotri")
+    if invert is not None and self.size and np.diagonal(self, axis1=-2, axis2=-1).all():
+        columns, size = columns_of(self), self.shape[-1]
+        for one in each(columns):
+            invert("U" if upper else "L", size, one, size)
+        half = np.tril(columns, -1) if upper else np.triu(columns, 1)
+        diagonal = np.arange(size)
+        whole = half + np.swapaxes(half, -1, -2)
+        whole[..., diagonal, diagonal] = columns[..., diagonal, diagonal]
+        return column_major(whole.astype(self.dtype))
     eye = np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape)
     return _cholesky_solve(eye, self, upper)
 

@@ -11,6 +11,7 @@ from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import underivable
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.lapack import columns_of, each, routine
 from gradsh.ops.kernels.lu import PLAIN, column_major
 from gradsh.ops.linear_solve import BOTH, LINALG
 from gradsh.text.fault import fail
@@ -37,9 +38,21 @@ def _check(input: Array, tau: Array) -> None:
         raise unsupported("orgqr_cpu", input)
 
 
+_BLOCK = 64
+"""Columns for which LAPACK has room to work on them together."""
+
+
 def _product(input: Array, tau: Array) -> Array:
     """Multiply the reflections I - τ v vᵀ, the last one first, with the first columns of I, as LAPACK does: zeros have its signs."""
     _check(input, tau)
+    multiply = routine("dorgqr")
+    if multiply is not None and tau.shape[-1]:
+        turned = columns_of(input)
+        count, (rows, columns) = tau.shape[-1], input.shape[-2:]
+        work = np.empty(max(1, _BLOCK * columns))
+        for one, factors in zip(each(turned), tau.astype(np.float64).reshape(-1, count), strict=True):
+            multiply(rows, columns, count, one, rows, factors, work, work.size)
+        return np.swapaxes(turned.astype(input.dtype), -1, -2)
     below = np.tril(input, -1)
     found = np.zeros_like(below)
     found[..., range(input.shape[-1]), range(input.shape[-1])] = 1

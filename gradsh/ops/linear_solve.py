@@ -71,17 +71,20 @@ def _check_fit(A: Array, B: Array, name: str, left: bool) -> None:
 _NO_SOLUTION = "The solver failed because the input matrix is singular."
 
 
+def _solution(A: Array, B: Array, left: bool) -> Array:
+    if left:
+        return column_major(np.linalg.solve(A, B))
+    turned_result = np.linalg.solve(np.swapaxes(A, -1, -2), np.swapaxes(B, -1, -2))  # X @ A = B is A.T @ X.T = B.T
+    return np.ascontiguousarray(np.swapaxes(turned_result, -1, -2))
+
+
 def _solve(A: Array, B: Array, left: bool, name: str = "linalg.solve") -> tuple[Array, Array, Array]:
     vector = _check_system(A, B, name, left)
     other = B[..., None] if vector else B
     packed, pivots, diagonal = factored(A, name)
     if (diagonal == 0).any():
         raise singular("torch." + name, 0, _NO_SOLUTION, A.ndim > 2)
-    if left:
-        result = column_major(np.linalg.solve(A, other))
-    else:  # X @ A = B is A.T @ X.T = B.T
-        turned_result = np.linalg.solve(np.swapaxes(A, -1, -2), np.swapaxes(other, -1, -2))
-        result = np.ascontiguousarray(np.swapaxes(turned_result, -1, -2))
+    result = _solution(A, other, left)
     if vector:  # a batch of vectors is laid out as one matrix
         result = column_major(result[..., 0]) if result.ndim > 2 else result[..., 0]
     return result, packed, pivots
@@ -93,10 +96,7 @@ def _solve_grad(
     vector = is_vector(tuple(A.shape), tuple(result.shape))
     unsqueeze = find("unsqueeze")
     right = unsqueeze(grad, -1) if vector else grad
-    if isinstance(grad, PLAIN):
-        grad_b = _solve(turned(A), np.broadcast_to(right, right.shape), left)[0]
-    else:
-        grad_b = linalg_solve(turned(A), right, left=left)
+    grad_b = _solution(turned(A), array_of(right), left) if isinstance(grad, PLAIN) else linalg_solve(turned(A), right, left=left)
     grad_a = None
     if needs[0]:
         X = turned(unsqueeze(result, -1) if vector else result)

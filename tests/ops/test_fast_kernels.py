@@ -9,7 +9,8 @@ import gradsh
 from gradsh.engine.rng import float32_math, normals
 from gradsh.engine.rng.generator import Generator
 from gradsh.engine.rng.permutation import shuffled
-from gradsh.ops.kernels import elementary, remainders
+from gradsh.ops import decompose, householder
+from gradsh.ops.kernels import elementary, lu, remainders
 from gradsh.ops.kernels.lu import lu_factor
 
 RANDOM = np.random.default_rng(5)
@@ -305,3 +306,22 @@ def test_erf_of_float32_is_that_of_float64(scale):
     np.testing.assert_allclose(found, [math.erf(x) for x in numbers.tolist()], rtol=3e-7, atol=3e-45)
     assert np.abs(found).max() <= 1
     same(found[-2:], np.array([1, -1], F32))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (2, 40, 40), (90, 70), (0, 4, 4)])
+def test_linear_algebra_is_the_same_without_lapack(monkeypatch, shape):
+    matrix = RANDOM.standard_normal(shape)
+    tau = RANDOM.random((*shape[:-2], shape[-1]))
+    calls = [lambda: lu_factor(matrix), lambda: householder._product(matrix.astype(F32), tau.astype(F32))]
+    if shape[-1] == shape[-2]:
+        factor = np.tril(matrix) + 9 * np.eye(shape[-1])
+        calls += [lambda: decompose._cholesky_inverse(factor, False), lambda: decompose._cholesky_inverse(factor.swapaxes(-1, -2), True)]
+    for call in calls:
+        found = call()
+        with monkeypatch.context() as patch:
+            for module in (lu, householder, decompose):
+                patch.setattr(module, "routine", lambda name: None)
+            wanted = call()
+        for one, other in zip(*((each if isinstance(each, tuple) else (each,)) for each in (found, wanted)), strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * max(1, np.abs(other).max(initial=0)) if one.dtype == F32 else 1e-10)

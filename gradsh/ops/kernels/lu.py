@@ -10,6 +10,7 @@ import numpy as np
 
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.ops.kernels.lapack import columns_of, each, routine
 from gradsh.text.fault import fail
 
 PLAIN = (np.ndarray, np.generic)
@@ -93,10 +94,17 @@ def _eliminate(flat: Array, pivots: Array, steps: range, reach: int) -> None:
 
 def lu_factor(matrices: Array) -> tuple[Array, Array]:
     """Return LU (packed, of the row-permuted matrices) and the pivots, counted from 1; partial pivoting, in float64."""
-    packed = np.array(matrices, np.float64)
-    *batch, rows, columns = packed.shape
-    flat = packed.reshape(math.prod(batch), rows, columns)
+    *batch, rows, columns = matrices.shape
     steps = min(rows, columns)
+    factor = routine("dgetrf")
+    if factor is not None and math.prod(batch) < steps:
+        transposed = columns_of(matrices)
+        places = np.zeros((*batch, steps), np.int64)
+        for one, order in zip(each(transposed), places.reshape(-1, steps), strict=True):
+            factor(rows, columns, one, rows, order)
+        return np.swapaxes(transposed, -1, -2), places.astype(np.int32)
+    packed = np.array(matrices, np.float64)
+    flat = packed.reshape(math.prod(batch), rows, columns)
     pivots = np.zeros((len(flat), steps), np.int32)
     for start in range(0, steps, _PANEL):
         stop = min(start + _PANEL, steps)
