@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import log10
 from typing import NoReturn
 
 import numpy as np
@@ -96,32 +97,43 @@ def can_cast(from_: DType, to: DType) -> bool:
 
 
 class _Limits:
-    """Numerical limits of a dtype."""
+    """Numerical limits of a dtype, of one that gradsh does not compute in, too."""
 
-    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    __slots__ = ("bits", "dtype", "max", "min")
     __script_attributes__ = frozenset(__slots__)
+    _shown: tuple[str, ...] = ("min", "max")
+    dtype: str
 
     def __repr__(self) -> str:
-        name = type(self).__name__
-        return f"{name}(" + ", ".join(f"{key}={getattr(self, key)}" for key in ("min", "max", "dtype")) + ")"
+        shown = "".join(f"{key}={getattr(self, key):g}, " for key in self._shown)
+        return f"{type(self).__name__}({shown}dtype={self.dtype})"
+
+
+_FLOATS = {
+    "float32": (23, -126), "float64": (52, -1022), "float16": (10, -14), "bfloat16": (7, -126),
+    "float8_e4m3fn": (3, -6), "float8_e5m2": (2, -14),
+}
+"""Bits of the fraction, and the least exponent of a normal number."""
 
 
 class finfo(_Limits):
     """Limits of a floating point dtype: eps, max, min, tiny, resolution, bits."""
 
-    __slots__ = ()
+    __slots__ = ("eps", "resolution", "smallest_normal", "tiny")
+    __script_attributes__ = frozenset(__slots__)
+    _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
     def __init__(self, type: DType | None = None) -> None:
         chosen = get_default_dtype() if type is None else type
-        if not chosen.is_floating_point:
+        if chosen.name not in _FLOATS:
             raise fail("type", "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'", TypeError)
-        info = np.finfo(chosen.numpy)
-        self.bits = int(info.bits)
-        self.eps = float(info.eps)
-        self.max = float(info.max)
-        self.min = float(info.min)
-        self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
+        digits, least = _FLOATS[chosen.name]
+        self.bits = 8 * chosen.itemsize
+        self.eps = 2.0**-digits
+        self.tiny = self.smallest_normal = 2.0**least
+        self.max = 448.0 if chosen.name == "float8_e4m3fn" else (2 - self.eps) * 2.0 ** (1 - least)  # it has no infinity
+        self.min = -self.max
+        self.resolution = 10.0 ** -int(digits * log10(2))
         self.dtype = chosen.name
 
 
@@ -133,10 +145,9 @@ class iinfo(_Limits):
     def __init__(self, type: DType) -> None:
         if type.category != 1:
             raise fail("type", "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'", TypeError)
-        info = np.iinfo(type.numpy)
-        self.bits = int(info.bits)
-        self.max = int(info.max)
-        self.min = int(info.min)
+        self.bits = 8 * type.itemsize
+        self.max = 2 ** (self.bits - type.is_signed) - 1
+        self.min = -self.max - 1 if type.is_signed else 0
         self.dtype = type.name
 
 

@@ -57,7 +57,7 @@ class Walk(ScriptBase):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """Yield (dotted name, parameter)."""
-        return self._members("_parameters", prefix, recurse, remove_duplicate)
+        yield from self._members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield the parameters, each once, in the order of registration."""
@@ -68,7 +68,7 @@ class Walk(ScriptBase):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """Yield (dotted name, buffer)."""
-        return self._members("_buffers", prefix, recurse, remove_duplicate)
+        yield from self._members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield the buffers: tensors that belong to the module's state and are no parameters."""

@@ -128,6 +128,8 @@ class Operation:
         return self  # a copied module shares the functions it calls, as it does in Python
 
     def __repr__(self) -> str:
+        if self.name.startswith("F_"):
+            return f"<function {self.name[2:]} at {id(self.records):#x}>"
         return f"<built-in method {self.name} of type object at {id(self.records):#x}>"
 
 
@@ -149,7 +151,7 @@ class BoundOperation:
         return operation.run_general(args, kwargs, method=True) if found is FALLBACK else found
 
     def __repr__(self) -> str:
-        return f"<built-in method {self.operation.name} of Tensor object>"
+        return f"<built-in method {self.operation.name} of Tensor object at {id(self.instance):#x}>"
 
 
 def _as_builtin(kind: type) -> None:
