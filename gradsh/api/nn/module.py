@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import chain
+from types import FunctionType
 from typing import Any, Self
 from weakref import ref
 
@@ -363,6 +364,12 @@ class Module(Walk, ModuleState):
         own = self.__dict__
         names = [*dir(type(self)), *own, *(name for table in _TABLES for name in own.get(table, ()))]
         return sorted(name for name in names if not name[0].isdigit())
+
+
+for part in (Walk, ModuleState):
+    for method in vars(part).values():
+        if isinstance(method, FunctionType):
+            method.__qualname__ = f"Module.{method.__name__}"  # a bound method shows it
 
 
 def _too_early(what: str, module: Module) -> Exception:

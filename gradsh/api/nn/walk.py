@@ -1,7 +1,6 @@
 """Walking over a module's tree: its parameters, buffers, children and modules, with and without names."""
 
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any, Self
 
 from gradsh.engine.attribute_names import ScriptBase, read
@@ -120,11 +119,6 @@ class Walk(ScriptBase):
             child.apply(fn)
         fn(self)
         return self
-
-
-for method in vars(Walk).values():
-    if isinstance(method, FunctionType):
-        method.__qualname__ = f"Module.{method.__name__}"  # a bound method shows it
 
 
 def _named(module: Any, name: str) -> object:
