@@ -256,10 +256,12 @@ def _type(self: Tensor, dtype: object, non_blocking: bool) -> object:
         return f"torch.{self.dtype.title}Tensor"
     if getattr(dtype, "of_gpu", False) or (isinstance(dtype, str) and dtype.startswith("torch.cuda.")):
         check_device("cuda")
-    if isinstance(dtype, type) and as_dtype(dtype) is not None:
-        dtype = dtype.__name__  # PyTorch takes Python's types for names here
+    if isinstance(dtype, type):
+        dtype = "torch.Tensor" if dtype is Tensor else dtype.__name__  # PyTorch takes Python's types for names here
     if isinstance(dtype, str):
         dtype = dtype.replace("torch.cuda.", "torch.")
+        if dtype == "torch.Tensor":
+            return to_dtype(self, current().default_dtype)
         if dtype not in _TYPES:
             raise fail("value", f"invalid type: {dtype!r}", ValueError)
         return to_dtype(self, _TYPES[dtype])

@@ -10,6 +10,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.device import check_device, check_factory_device
 from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy, promote_pair
 from gradsh.engine.values.size import Size
@@ -35,7 +36,7 @@ def _infer_shape(data: object) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[object]) -> None:
+def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[object], dtype: NumpyDType | None) -> None:
     """Append the numbers of a nested sequence to `out`; refuses one that is not rectangular."""
     if dim == len(shape):
         if isinstance(data, (Tensor, np.ndarray, np.generic)):
@@ -43,7 +44,7 @@ def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[object]) 
                 raise fail("value", "only one element tensors can be converted to Python scalars", ValueError)
             data = data.item()
         if not isinstance(data, (int, float)):
-            raise _not_number(data, bool(out) and isinstance(out[0], int))
+            raise _not_number(data, out, dtype)
         out.append(data)
         return
     if isinstance(data, np.ndarray):
@@ -63,17 +64,18 @@ def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[object]) 
     if check is not None:
         check(0)
     for one in data:
-        _flatten(one, shape, dim + 1, out)
+        _flatten(one, shape, dim + 1, out, dtype)
 
 
-def _not_number(data: object, whole: bool) -> Exception:
+def _not_number(data: object, out: list[object], dtype: NumpyDType | None) -> Exception:
+    """Return the error for what stands among numbers; `out` are those before it."""
     name = type(data).__name__
-    if isinstance(data, (list, tuple)) and whole:
-        return fail("type", f"{name!r} object cannot be interpreted as an integer", TypeError)
-    if isinstance(data, (list, tuple)):
-        return fail("type", f"must be real number, not {name}", TypeError)
-    if isinstance(data, str):
+    if isinstance(data, str) and (dtype is None or not out):
         return fail("type", f"new(): invalid data type {name!r}", TypeError)
+    if isinstance(data, (list, tuple)) or (dtype is not None and name != "complex"):
+        whole = dtype.kind in "iu" if dtype is not None else bool(out) and isinstance(out[0], int)
+        said = f"{name!r} object cannot be interpreted as an integer" if whole else f"must be real number, not {name}"
+        return fail("type", said, TypeError)
     if name == "complex":
         way = "keep the real and the imaginary part apart, or run the program on PyTorch: `gradsh trace FILE`"
         return fail("dtype", "gradsh computes in real numbers only, not in complex64", TypeError, way=way)
@@ -87,18 +89,29 @@ def _scalar_dtype(numbers: Sequence[object], default: NumpyDType) -> NumpyDType:
     return np.dtype(np.bool_) if all(kind is bool for kind in kinds) else np.dtype(np.int64)
 
 
+def check_strides(array: Array) -> None:
+    """Refuse an array that runs backwards: PyTorch takes none, not even to copy it."""
+    if min(array.strides, default=0) < 0:
+        message = (
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+        raise fail("value", message, ValueError)
+
+
 def to_array(data: object, dtype: NumpyDType | None, copy: bool = True) -> Array:
     """Return the array of a number, nested sequence, numpy array or tensor, inferring the dtype where None."""
     if isinstance(data, Tensor) or hasattr(data, "__array__"):
         array = data.array if isinstance(data, Tensor) else np.asarray(data)
         of_numpy(array.dtype)
+        check_strides(array)
         wanted = array.dtype if dtype is None else dtype
         return np.array(array, wanted, order="K") if copy or wanted != array.dtype else array
     if isinstance(data, range):
         data = list(data)
     shape = _infer_shape(data)
     numbers: list[Any] = []
-    _flatten(data, shape, 0, numbers)
+    _flatten(data, shape, 0, numbers, dtype)
     if dtype is None:
         dtype = _nested_dtype(data)
         dtype = _scalar_dtype(numbers, current().default_dtype) if dtype is None else dtype
@@ -188,28 +201,46 @@ def _from_numpy(ndarray: Array) -> Tensor:
         raise fail("type", f"expected np.ndarray (got {type(ndarray).__name__})", TypeError)
     array = np.asarray(ndarray)
     of_numpy(array.dtype)
-    if any(step < 0 for step in array.strides):
-        message = (
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array with array.copy().) "
-        )
-        raise fail("value", message, ValueError)
+    check_strides(array)
     return make(array)
 
 
-composite("from_numpy(ndarray: any)", "A tensor over the memory of a numpy array.", _from_numpy, TORCH)
+composite("from_numpy(ndarray: any?)", "A tensor over the memory of a numpy array.", _from_numpy, TORCH)
+
+
+_CPP_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+    "uint8": "unsigned char",
+}
+
+
+def _options(dtype: NumpyDType) -> str:
+    """Return the options of a tensor of that dtype, as PyTorch's C++ prints them."""
+    return (
+        f"TensorOptions(dtype={_CPP_NAMES.get(dtype.name, dtype.name)}, device=cpu, layout=Strided, requires_grad=false (default), "
+        "pinned_memory=false (default), memory_format=(nullopt))"
+    )
 
 
 def _legacy(name: str, own: str, spaces: tuple[str, ...], dtype_of: Any) -> None:
-    """Declare what makes tensors as `torch.Tensor(...)` does, of the dtype that the arguments before `device` say."""
+    """Declare what makes tensors as `torch.Tensor(...)` does, of the dtype that the arguments before `device` say.
+
+    A tensor is taken as it is, graph and all, and an array of the dtype with its memory.
+    """
 
     def from_data(*given: object) -> Tensor:
         *before, data, device = given
         check_device(device)
+        dtype = dtype_of(*before)
         if isinstance(data, Tensor):
-            return data.detach()
-        array = allocate(tuple(data), dtype_of(*before)) if isinstance(data, Size) else to_array(data, dtype_of(*before))
-        return make(array)
+            if own and data.array.dtype != dtype:
+                raise fail("type", f"expected {_options(dtype)} (got {_options(data.array.dtype)})", TypeError)
+            return find("alias")(data)
+        if isinstance(data, Size):
+            return make(allocate(tuple(data), dtype))
+        if not hasattr(data, "__getitem__") or isinstance(data, (dict, np.generic)):
+            raise fail("type", f"new(): data must be a sequence (got {class_name(data)})", TypeError)
+        return make(to_array(data, dtype, copy=False))
 
     def of_size(*given: Any) -> Tensor:
         *before, size, _device = given

@@ -2,13 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.device import CUDA_WAY
 from gradsh.engine.values.dtype import DType, bool_, float32, float64, int8, int16, int32, int64, uint8
-from gradsh.engine.values.size import Size
-from gradsh.ops.create import allocate
-from gradsh.ops.from_data import to_array
 from gradsh.text.fault import fail
 
 
@@ -31,13 +30,9 @@ class TensorType:
     def __name__(self) -> str:
         return f"{self.tensor_dtype.title}Tensor"
 
-    def __call__(self, *args: Any) -> Tensor:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Make a tensor from data, or an uninitialised one (zeros here) of the given extents."""
-        dtype = self.tensor_dtype.numpy
-        if len(args) == 1 and not isinstance(args[0], (int, Size)):
-            return make(to_array(args[0], dtype))
-        size = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
-        return make(allocate(tuple(size), dtype))
+        return make(np.empty(0, self.tensor_dtype.numpy)).new(*args, **kwargs)
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype is self.tensor_dtype
@@ -53,12 +48,12 @@ class CudaTensorType(TensorType):
     __script_attributes__ = TensorType.__script_attributes__
     of_gpu = True
 
-    def __call__(self, *args: object) -> Tensor:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Refuse, unless the session takes the CPU for every device."""
         if current().flags.get("cuda") != "ignore":
             text = f"type torch.cuda.{self.__name__} not available. Torch not compiled with CUDA enabled."
             raise fail("value", text, TypeError, device="cuda", way=CUDA_WAY)
-        return super().__call__(*args)
+        return super().__call__(*args, **kwargs)
 
     def __instancecheck__(self, value: object) -> bool:
         return current().flags.get("cuda") == "ignore" and super().__instancecheck__(value)

@@ -25,15 +25,16 @@ def mismatch(
     signatures = [record.signature for record in operation.records]
     if (unread := _unread(name, signatures, args)) is not None:
         return fail("type", unread, TypeError, operation=operation)
-    likely = signatures if len(signatures) == 1 else [one for one in signatures if _takes(one, len(args) + len(kwargs))]
+    several = len(signatures) > 1 or signatures[0].keywords.keys() >= {"generator", "dtype"}  # PyTorch's are two: with one, without
+    likely = [one for one in signatures if not several or _takes(one, len(args) + len(kwargs))]
     if len(likely) == 1:
         message = _single(name, likely[0], args, kwargs, method)
         if message is not None:
             return fail("type", message, TypeError, operation=operation)
-    shown = [type_name(value) for value in args[method:]] + [f"{key}={type_name(v)}" for key, v in kwargs.items()]
+    shown = [class_name(value) for value in args[method:]] + [f"{key}={class_name(v)}" for key, v in kwargs.items()]
     end = ", " if kwargs and not args[method:] else ""
     message = f"{name}() received an invalid combination of arguments - got ({', '.join(shown)}{end}), but expected"
-    if len(signatures) == 1:
+    if not several:
         message += f" {parameters(signatures[0], method)}"
     else:
         message += " one of:\n"
@@ -148,8 +149,9 @@ def parameters(signature: Signature, method: bool = False) -> str:
 
 
 def type_name(value: object) -> str:
-    """Return how PyTorch names an argument's type."""
-    if isinstance(value, (list, tuple)) and 0 < len(value) <= 3:
-        inner = ", ".join(type_name(one) for one in value)
-        return f"{type(value).__name__} of ({inner}{',' * (len(value) == 1)})"
-    return class_name(value)
+    """Return how PyTorch names an argument's type where it says which one does not fit."""
+    if not isinstance(value, (list, tuple)):
+        return class_name(value)
+    inner = ", ".join(map(class_name, value))
+    inner = f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    return f"{class_name(value)} of {inner}"

@@ -39,7 +39,8 @@ _HEAP_TYPE = 1 << 9
 def class_name(value: object) -> str:
     """Return the name of an argument's class as C code has it."""
     kind = type(value)
-    if kind.__flags__ & _HEAP_TYPE or kind.__module__ == "builtins":
+    of_pytorch = kind.__module__ in {"torch", "torch._C"} and kind.__name__ != "Tensor"  # written in C there
+    if (kind.__flags__ & _HEAP_TYPE and not of_pytorch) or kind.__module__ == "builtins":
         return kind.__name__
     return f"{kind.__module__}.{kind.__name__}"
 
@@ -78,9 +79,10 @@ class Param:
     def __str__(self) -> str:
         word = {
             "Operand": "Tensor", "Tensors": "tuple of Tensors", "Indices": "tuple of Tensors", "ints": "tuple of ints",
-            "number": "Number", "dtype": "torch.dtype",
+            "number": "Number", "dtype": "torch.dtype", "generator": "torch.Generator", "layout": "torch.layout", "device": "torch.device",
         }
-        text = f"{word.get(self.type, self.type)} {self.name}"
+        key = self.name if self.type == "any" else self.type
+        text = f"{word.get(key, self.type)} {self.name}"
         if self.default is not REQUIRED:
             text += f" = {self.default!r}"
         return text
@@ -107,7 +109,8 @@ def _indices(value: object) -> object:
 
 
 def _data(value: object) -> object:
-    return value if isinstance(value, (TensorBase, *_RAW, list, tuple)) or hasattr(value, "__array__") else MISMATCH
+    """Anything but an extent: what is no sequence is refused later, in words of its own."""
+    return MISMATCH if type(value) is int or isinstance(value, np.integer) else value
 
 
 def _int(value: object) -> object:
