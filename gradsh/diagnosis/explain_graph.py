@@ -275,20 +275,22 @@ def partial_pass(case: "Case") -> None:
         more = f" and {len(done.freed) - 3} more" if len(done.freed) > 3 else ""
         parts.append(f"freed {shown}{more}")
     if done.wrote:
-        names = [f"{_leaf_name(case, leaf)}.grad" for leaf in done.wrote[:3]]
-        parts.append("wrote " + ", ".join(names) + (" and more" if len(done.wrote) > 3 else ""))
+        names = [f"{name}.grad" for name in (_leaf_name(case, leaf) for leaf in done.wrote) if name]
+        unnamed = len(done.wrote) - len(names)
+        shown = ", ".join(names[:3]) or f"the grad of {unnamed} {'leaf' if unnamed == 1 else 'leaves'} without a name"
+        parts.append(f"wrote {shown}" + (" and more" if names and len(done.wrote) > len(names[:3]) else ""))
     end = "was interrupted" if case.kind == "interrupt" else "failed"
     case.notes.append(f"before it {end}, backward " + "; ".join(parts))
 
 
-def _leaf_name(case: "Case", leaf: object) -> str:
-    """Name a leaf; a parameter's place in its net tells more than the `p` that a loop left behind."""
+def _leaf_name(case: "Case", leaf: object) -> str | None:
+    """Name a leaf where it has a name; a parameter's place in its net tells more than the `p` that a loop left behind."""
     from gradsh.engine.graph.tensor import Parameter
 
     names = case.origins.names_of(leaf)
     if isinstance(leaf, Parameter):
         names.sort(key=str.isidentifier)
-    return names[0] if names else "a leaf"
+    return names[0] if names else None
 
 
 GRAPH_STORIES: dict[str, Story] = {
