@@ -50,6 +50,10 @@ def no_device(name: str) -> Exception:
     """Return the error for a device that is not there, with the way out."""
     if name == "cuda":
         return fail("value", "Torch not compiled with CUDA enabled", AssertionError, device=name, way=CUDA_WAY)
+    if name == "xpu":
+        return fail("value", "Torch not compiled with XPU enabled", AssertionError, device=name, way=CUDA_WAY)
+    if name in DEVICES and name not in {"meta", "hpu", "mtia"}:
+        return fail("value", f"PyTorch is not linked with support for {name} devices", RuntimeError, device=name, way=CUDA_WAY)
     if name in DEVICES:
         way = "leave the device out, or run the program on PyTorch: `gradsh trace FILE`"
         return fail("value", f"gradsh computes on the CPU, not on the device {name}", RuntimeError, device=name, way=way)

@@ -7,3 +7,9 @@ torch.device("cuda:x")
 torch.device("cpu:01")
 torch.device("cpu:0", 1)
 torch.device("cpu", 1.5)
+for name in ("mps", "xpu", "vulkan", "xla"):
+    for call in (lambda: torch.ones(1).to(name), lambda: torch.nn.Linear(1, 1).to(name)):
+        try:
+            call()
+        except (AssertionError, RuntimeError) as error:
+            print(type(error).__name__, error)
