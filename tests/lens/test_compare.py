@@ -25,6 +25,11 @@ def test_engines_agree(name: str, tmp_path: Path) -> None:
     assert ran.out.startswith("s.grad: the engines agree after each of ")
 
 
+def test_addresses_of_objects_are_no_difference(tmp_path: Path) -> None:
+    ran = compare("class F:\n    pass\n\nF()\n", tmp_path)
+    assert ran.status == 0, ran.out
+
+
 @pytest.mark.parametrize(("statement", "what", "ours", "theirs"), [
     ("retain h", "how the statement ends", "it passes", "error[other] on line 4"),
     ("print(torch.__file__ if hasattr(torch, '__file__') else 'none')", "what is shown", "none", ""),

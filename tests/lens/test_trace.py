@@ -20,11 +20,15 @@ print("never")
 """
 
 
-def test_without_torch_it_says_how_to_install_it(tmp_path: Path) -> None:
-    program = "import sys; sys.modules['torch'] = None; sys.argv = ['gradsh', 'trace', 'x.py']; from gradsh.__main__ import main; main()"
+@pytest.mark.parametrize("words", [["trace", "x.py"], ["compare", "x.grad"], ["run", "--engine", "torch", "x.grad"]])
+def test_without_torch_a_command_line_says_how_to_install_it(words: list[str], tmp_path: Path) -> None:
+    program = f"import sys; sys.modules['torch'] = None; sys.argv = {['gradsh', *words]}; from gradsh.__main__ import main; main()"
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 2
-    assert 'pip install "gradsh[torch]"' in ran.stderr
+    assert ran.stderr == 'gradsh: this needs PyTorch: install it with `pip install "gradsh[torch]"`\n'
+
+
+def test_without_torch_the_lens_says_how_to_install_it(tmp_path: Path) -> None:
     program = "import sys; sys.modules['torch'] = None\nfrom gradsh import lens\nlens.graph()"
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert 'ImportError: gradsh.lens: this needs PyTorch: install it with `pip install "gradsh[torch]"`' in ran.stderr
