@@ -9,7 +9,6 @@ from gradsh.commands.words import count, listed
 from gradsh.compiler.scopes import bound_names
 from gradsh.contracts.state import Entry, State
 from gradsh.engine.graph.node import LAST, Node
-from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.language.parser import parse
 from gradsh.probe.changes import Changes, changes
 from gradsh.probe.compare_graphs import GraphDiff, compare_graphs
@@ -76,8 +75,7 @@ def _moment(state: State, word: str) -> int | None:
 
 
 def _graph(state: State, word: str) -> Node:
-    values = state.control.evaluate(word, {}, muted=True)
-    node = node_of(values[-1]) if values and isinstance(values[-1], Tensor) else None
+    node = state.node_of(word)
     if node is None:
         raise fail("value", f"diff: {word} is no moment (a line, a mark) and no tensor with a graph", ValueError)
     return node

@@ -64,8 +64,7 @@ def _change(state: State, graph: Prospect, text: str) -> Supposition:
 
 
 def _node(state: State, name: str) -> Node:
-    values = state.control.evaluate(name, {}, muted=True)
-    node = node_of(values[-1]) if values and isinstance(values[-1], Tensor) else None
+    node = state.node_of(name)
     if node is None:
         raise fail("value", f"--if: {name or 'nothing'} is no tensor with a graph", ValueError)
     return node

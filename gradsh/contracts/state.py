@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradsh.contracts.settings import Settings, defaults
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import node_of
 from gradsh.engine.graph.types import LineOf, Location
+from gradsh.probe.foreign import tensor_of
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
@@ -220,6 +223,12 @@ class State:
     def names_in_reach(self) -> dict[str, object]:
         """Return the program's variables and, over them, the local ones where the running command stands."""
         return {name: value for name, value in {**self.variables, **self.call.scope}.items() if _is_plain(name)}
+
+    def node_of(self, text: str) -> Node | None:
+        """Return the node of the tensor that an expression gives; None where it gives no tensor that has one."""
+        values = self.control.evaluate(text, {}, muted=True)
+        tensor = tensor_of(values[-1]) if values else None
+        return None if tensor is None else node_of(tensor)
 
     def report_of(self, recorder: Recorder) -> PassReport:
         """Return what a recorded pass did, with the session's names and pins."""

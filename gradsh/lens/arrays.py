@@ -38,7 +38,7 @@ def dtype_of(dtype: torch.dtype) -> TorchDType:
 class Storage:
     """The memory that tensors stand in: one object for each storage as long as a question lasts."""
 
-    __slots__ = ("base", "key", "nbytes", "strides")
+    __slots__ = ("__weakref__", "base", "key", "nbytes", "strides")  # the engine keeps what it knows of a memory beside it
 
     def __init__(self, key: int, nbytes: int) -> None:
         self.key = key

@@ -54,6 +54,9 @@ OWN = {
     "check": "write `torch.autograd.gradcheck(function, inputs)`",
     "undo": "a program on PyTorch has no undo",
     "redo": "a program on PyTorch has no undo",
+    "back": "a program on PyTorch has no undo",
+    "browse": "`graph` draws the same graph",
+    "top": "write `memory`, or `buffers --sort bytes`",
     "fix": "fixes are tried on gradsh's engine",
 }
 """Commands that only gradsh's engine has, and what to do without them."""

@@ -6,7 +6,7 @@ Nothing is noted while statements run: nodes carry their birth, freed ones who f
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
-from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.node import LAST, Node
 from gradsh.engine.graph.saved import FreedVariables
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.graph.types import Location
@@ -47,10 +47,11 @@ def changes(
 ) -> Changes:
     """Return what the statements `units` changed, as far as what they made is still alive.
 
-    `entry` is (text, line, whether it passed), `marks` the sequence numbers before and after them, `written` the leaves their
-    passes wrote, `names` those that they bind or delete.
+    `entry` is (text, line, whether it passed), `marks` the sequence numbers that no node made before them, or by them, exceeds,
+    `written` the leaves their passes wrote, `names` those that they bind or delete.
     """
     known = Names(variables)
+    mark, last = marks[0], min(marks[1], LAST - 1)  # the nodes of leaves have LAST, whenever they were made
     made: list[MadeNode] = []
     freed: list[tuple[str, str, int]] = []
     seen: set[Node] = set()
@@ -58,7 +59,7 @@ def changes(
         if root in seen:
             continue
         for node in nodes_below(root, seen):
-            if marks[0] < node.seq < marks[1]:
+            if mark < node.seq <= last:
                 made.append(_made(node, known))
             freed += _freed(node, units, unit_of)
     text, line, ok = entry

@@ -12,6 +12,7 @@ pytestmark = [
 ]
 torch = pytest.importorskip("torch")
 
+from gradsh.commands import USAGE, find  # noqa: E402
 from gradsh.contracts.events import ErrorOutput, Failure, Print, Result, Value  # noqa: E402
 from gradsh.lens.engine import OWN, TorchSession  # noqa: E402
 from gradsh.render.style import Style  # noqa: E402
@@ -71,6 +72,26 @@ def test_commands_look_at_pytorch_s_graph() -> None:
     assert "freed by line 6" in shown
     assert re.search(r"y +Tensor +\(2,\) +float32 +yes +ExpBackward0 +0 +8 B +no", shown)
     assert "  freed 1 buffer, 8 B: ExpBackward0.result\n  wrote x.grad\n" in shown
+
+
+def test_a_pass_with_a_gradient_of_its_own_is_told() -> None:
+    shown = on_torch("x = ones(2, requires_grad=True)\nh = x.exp()\nplan h --grad ones(2)\nbackward h --grad ones(2)\n")
+    assert shown.split("\n")[0].startswith("would run 2 nodes, free 1 buffer: ExpBackward0.result")
+    assert shown.split("\n")[1].startswith("ran 2 nodes, freed 1 buffer: ExpBackward0.result")
+
+
+@pytest.mark.parametrize("name", sorted(USAGE.keys() - OWN.keys()))
+def test_the_examples_of_commands_run_on_pytorch_or_the_command_says_why_not(name: str) -> None:
+    for text in find(name).examples:
+        found = [event for event in events_of(TorchSession(), text) if isinstance(event, Failure)]
+        expected = [event for event in events_of(Session(), text) if isinstance(event, Failure)]
+        others = [event for event in found if "is not available on PyTorch" not in event.problem.message]
+        assert [(one.line, one.problem.kind) for one in others] == [(one.line, one.problem.kind) for one in expected]
+
+
+def test_what_two_marks_are_between_has_its_last_node() -> None:
+    text = "x = ones(2, requires_grad=True)\nmark a\nz = x.exp().sum()\nmark b\nw = z * 2\ndiff a b\n"
+    assert on_torch(text) == text_of(events_of(Session(), text))
 
 
 def test_commands_in_functions_and_loops_see_their_variables() -> None:
