@@ -50,8 +50,8 @@ The names of the kinds are stable: scripts, golden tests and JSON use them. In t
 COMMANDS = """# Commands
 
 The name of a command starts a command wherever a statement is allowed, unless the program has a variable of that name. Every command
-takes `--format text|json` (graphs also `dot`, `mermaid`, `svg` and `png`). A typed command also takes `--output FILE`; the ending of
-the name selects the format.
+takes `--format text|json` (`graph` also `dot`, `svg`, `png` and `mermaid`, `memory` `svg` and `png`). A typed command also takes
+`--output FILE`; the ending of the name selects the format.
 """
 SCENARIOS = """# Scenarios
 

@@ -19,6 +19,7 @@ OPTIONS = {
     "by": "group the rows, or draw the nodes of each as one",
     "off": "stop watching the expression, or all if none is given", "export": "write a transcript to FILE",
     "expect": "with the output of each statement, as a golden test",
-    "format": "the output format: text, json; for graphs also dot, mermaid, svg, png", "output": "write the result to FILE",
+    "format": "the output format: text, json", "graph --format": "the output format: text, json, dot, svg, png, mermaid",
+    "memory --format": "the output format: text, json, svg, png", "output": "write the result to FILE",
 }  # fmt: skip
 """What each option of the commands does, by its name, or by command and name where it means something else there."""

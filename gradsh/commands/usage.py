@@ -4,8 +4,15 @@ from collections.abc import Iterator
 
 from gradsh.language.command_line import Arity, CommandGrammar, Option, Positional, Tail, ValueKind
 
-FORMATS = ("text", "json", "dot", "svg", "png", "mermaid")
+FORMATS = ("text", "json")
+PICTURES = {"graph": ("dot", "svg", "png", "mermaid"), "memory": ("svg", "png")}
+"""By command, the further formats in which its report is drawn."""
 KINDS: dict[str, ValueKind] = {"NAME": "name", "WORD": "word", "SIZE": "word", "FILE": "file", "TEXT": "text", "KIND": "word"}
+
+
+def formats_of(name: str) -> tuple[str, ...]:
+    """Return what `--format` takes at a command."""
+    return (*FORMATS, *PICTURES.get(name, ()))
 
 
 def grammar_of(name: str, usage: str) -> CommandGrammar:
@@ -21,7 +28,7 @@ def grammar_of(name: str, usage: str) -> CommandGrammar:
             tail = "colon" if ": STATEMENT" in usage else "statement"
         else:  # T, T…, [T…], a|b
             positionals.append(_positional(part.strip("[]:"), part.startswith("[")))
-    options.setdefault("format", Option("one", "word", FORMATS, "FORMAT"))
+    options.setdefault("format", Option("one", "word", formats_of(name), "FORMAT"))
     options.setdefault("output", Option("one", "file", (), "FILE"))
     return CommandGrammar(name, positionals, options, tail)
 

@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from gradsh.commands import find
+from gradsh.commands.usage import formats_of
 from gradsh.contracts.events import ErrorOutput, Print, Result, Value
 from gradsh.contracts.state import CommandCall
 from gradsh.diagnosis.classify import words_of
@@ -11,6 +12,7 @@ from gradsh.language.node import stmt
 from gradsh.process.pace import Pace, keeping
 from gradsh.runtime.machine import Invocation
 from gradsh.session.control import Controls, text_of
+from gradsh.text.fault import fail
 
 ENDINGS = {"svg": "svg", "png": "png", "dot": "dot", "gv": "dot", "mmd": "mermaid", "json": "json"}
 """Formats that the name of an `--output` file asks for, where `--format` does not."""
@@ -103,5 +105,9 @@ class Reports(Controls):
         if output:
             ending = output.rpartition(".")[2].lower()
             wanted = wanted or ENDINGS.get(ending, "")
+            formats = formats_of(invocation.command.name)
+            if wanted and wanted not in formats:  # said before the command runs
+                message = f"{invocation.command.name} has nothing to draw as {wanted}; its formats are {', '.join(formats)}"
+                raise fail("value", message, ValueError)
             output = self.allowed_file(output)
         return wanted, output

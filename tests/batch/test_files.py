@@ -55,6 +55,14 @@ def test_format_goes_to_standard_output(gradsh: Callable) -> None:
     assert gradsh("-c", CODE + "vars --format xml").err.startswith("error[syntax]")
 
 
+def test_a_picture_of_what_is_not_drawn_is_refused_before_the_command_runs(gradsh: Callable, tmp_path: Path) -> None:
+    assert "'svg' is not one of text, json" in gradsh("-c", CODE + "backward z --format svg").err
+    done = gradsh("run", "--keep-going", "--allow-files", ".", "-c", CODE + "backward z --output z.svg\nx.grad is None")
+    assert (done.status, done.out) == (1, "True\n")
+    assert "error[value]: backward has nothing to draw as svg; its formats are text, json" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_failure_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file") as raised:
         write_whole(tmp_path / "none" / "x", b"")

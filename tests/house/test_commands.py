@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gradsh.commands import GRAMMARS, USAGE, find
-from gradsh.commands.usage import FORMATS
+from gradsh.commands.usage import formats_of
 from gradsh.contracts.events import Event, Failure, Result
 from gradsh.render.json import plain
 from gradsh.render.style import Style
@@ -34,7 +34,7 @@ def test_record_is_complete(name: str) -> None:
 def test_grammar_is_read_back(name: str) -> None:
     grammar = GRAMMARS[name]
     shown = grammar.usage().removeprefix(name).strip()
-    for extra in (f" [--format {'|'.join(FORMATS)}]", " [--output FILE]"):
+    for extra in (f" [--format {'|'.join(formats_of(name))}]", " [--output FILE]"):
         shown = f" {shown}".replace(extra, "").strip()
     assert shown == USAGE[name]
 
