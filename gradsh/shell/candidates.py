@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.commands import GRAMMARS, USAGE, find
+from gradsh.commands.record import WANTED
+from gradsh.commands.words import count
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import every_operation
 from gradsh.language.tokens import KEYWORDS
@@ -24,7 +26,7 @@ AUTOGRAD = (
     "register_hook", "data",
 )
 """Attributes of a tensor that are offered before all others."""
-TOPICS = ("help", "explain", "set", "expect", "load", "save")
+TOPICS = ("help", "explain", "set", "expect", "back", "diff", "release")
 
 
 class Candidate(NamedTuple):
@@ -157,12 +159,12 @@ class Candidates:
         grammar = GRAMMARS[where.command]
         if where.kind == "value":
             option = grammar.options[where.option]
-            kind, choices = option.kind, option.choices
+            kind, choices, metavar = option.kind, option.choices, option.metavar
         elif not grammar.positionals:
             return self._names(where._replace(first=True)) if grammar.tail and (where.word or asked) else ()
         else:
             place = grammar.positionals[min(where.place, len(grammar.positionals) - 1)]
-            kind, choices = place.kind, place.choices
+            kind, choices, metavar = place.kind, place.choices, place.name
         if kind == "file":
             return _files(where.word)
         if where.kind == "argument" and where.command in TOPICS:
@@ -170,11 +172,13 @@ class Candidates:
         if choices or kind == "word":
             return (Candidate(word, said("")) for word in choices)
         if kind == "expr" and not where.word:
+            if metavar in WANTED:  # a number or a text
+                return ()
             return self._tensors() if not asked else itertools.chain(self._tensors(), self._names(where))
         return self._names(where)
 
     def _topics(self, where: CursorContext) -> Iterator[Candidate]:
-        """What `help`, `explain`, `set` and `expect` take."""
+        """What the commands of TOPICS take."""
         kinds = (Candidate(kind.name, said(kind.summary)) for kind in KINDS.values())
         if where.command == "set":
             yield from self._settings(where)
@@ -182,6 +186,12 @@ class Candidates:
             yield from kinds
         elif where.command == "expect":
             yield Candidate("error", said("the statement must fail"))
+        elif where.command == "release":
+            yield from (Candidate(pin.name, said(f"pinned on line {pin.line}")) for pin in self.session.state.pins)
+        elif where.command in {"back", "diff"}:
+            marks: dict[str, int] = self.session.state.extras.get("mark", {})
+            yield from (Candidate(name, said(f"after {count(number, 'statement')}")) for name, number in marks.items())
+            yield from self._tensors() if where.command == "diff" else ()
         else:
             yield from (Candidate(name, lambda name=name: find(name).doc) for name in USAGE)  # type: ignore[misc]
             yield Candidate("keys", said("the keys of this prompt"))

@@ -104,6 +104,13 @@ def test_variables_come_first_with_shape_dtype_and_node(candidates: Candidates) 
     assert found[0].meta() == "(2, 3) float32 leaf"
 
 
+def test_commands_offer_what_they_take() -> None:
+    session = Session(typed=True)
+    session.run("x = ones(2, requires_grad=True)\nmark here\ny = x.exp()\nretain y\n", lambda _: None)
+    offered = {text: [one.text for one in Candidates(session).at(text)[1]] for text in ("undo ", "fix ", "back ", "diff ", "release ")}
+    assert offered == {"undo ": [], "fix ": [], "back ": ["here"], "diff ": ["here", "x", "y"], "release ": ["y"]}
+
+
 def test_files_are_offered_for_load(candidates: Candidates, tmp_path, monkeypatch) -> None:
     (tmp_path / "mine.grad").write_text("")
     (tmp_path / "folder").mkdir()
