@@ -16,6 +16,7 @@ from gradsh.contracts.state import State
 from gradsh.engine.dispatch.operation import BoundOperation, Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import lookup, operations
+from gradsh.probe.assertions import functions
 from gradsh.process.lean_numpy import document
 from gradsh.text.fault import fail
 from gradsh.text.glossary import TERMS, term_of
@@ -26,7 +27,7 @@ GROUPS = (
     ("run", "backward plan retain release check time"),
     ("look", "graph browse buffers memory top holders leaks vars diff watch"),
     ("understand", "why fix explain tour help"),
-    ("session", "undo redo mark back history save load reset set expect quit"),
+    ("session", "undo redo mark back history save load reset set expect quit exit"),
 )
 _BELOW = (
     "  help backward  a command: its options, examples",
@@ -54,7 +55,7 @@ def run(state: State, topic: Text | None = None) -> Report:
     """Fails with kind `value` for an unknown name, and suggests similar ones."""
     name = "" if topic is None else str(topic).rstrip("?")
     if not name:
-        return Report("", tuple(_overview()))
+        return Report("", tuple(_overview(state)))
     lines = about(state, name)
     if lines:
         return Report(name, tuple(lines))
@@ -68,13 +69,16 @@ def run(state: State, topic: Text | None = None) -> Report:
 def about(state: State, name: str) -> list[str]:
     """Return all that is known of a name, dotted or not; nothing for one that means nothing."""
     lines: list[str] = []
+    builtin = False
     if name.partition(".")[0] in state.names_in_reach():
         lines += _value(state, name)
     elif name in USAGE:
         lines += _command(name)
     elif name == "keys":
         return _keys(state)
-    if not lines or name in USAGE:
+    elif builtin := hasattr(builtins, name):  # a bare name means Python's before PyTorch's
+        lines += _value(state, name)
+    if not lines or name in USAGE or builtin:
         lines += _offered(state, name)
     if not lines and name.rpartition(".")[0] in {"Tensor", "torch.Tensor"}:
         lines += _of_tensor(name, name.rpartition(".")[2])
@@ -87,7 +91,7 @@ def about(state: State, name: str) -> list[str]:
     return lines
 
 
-def _overview() -> list[str]:
+def _overview(state: State) -> list[str]:
     grouped = {name for _, names in GROUPS for name in names.split()}
     rest = " ".join(name for name in USAGE if name not in grouped)
     lines = ["Type or paste PyTorch statements (`torch.` may be left out)", "or a command (command names are not reserved words):", ""]
@@ -95,7 +99,8 @@ def _overview() -> list[str]:
         known = [name for name in names.split() if name in USAGE]
         if known:
             lines += _named(title, known)
-    return [*lines, "", *_BELOW, "", "New here? `tour` is a guided session in seven steps."]
+    below = [line for line in _BELOW if state.settings.keys or "help keys" not in line]
+    return [*lines, "", *below, "", "New here? `tour` is a guided session in seven steps."]
 
 
 def _named(title: str, names: list[str]) -> list[str]:
@@ -105,7 +110,7 @@ def _named(title: str, names: list[str]) -> list[str]:
 
 def _keys(state: State) -> list[str]:
     if not state.settings.keys:
-        return ["keys belong to the interactive shell: run `gradsh` in a terminal"]
+        return ["there is no prompt here that has keys: run `gradsh` in a terminal"]
     width = max(len(key) for key, _ in state.settings.keys)
     return [f"  {key:<{width}}  {what}" for key, what in state.settings.keys]
 
@@ -142,7 +147,7 @@ def _value(state: State, name: str) -> list[str]:
         source = state.control.source_of(str(getattr(value, "__qualname__", name)))
         if source:
             return [f"  {line}" for line in dedent("\n".join(source)).split("\n")]
-        return _callable(name, value if inspect.getdoc(value) else getattr(builtins, name, value))
+        return _callable(name, functions(dict).get(name) or getattr(builtins, name, value))
     if not isinstance(value, Tensor):
         doc = (inspect.getdoc(type(value)) or "").split("\n\n")[0] if isinstance(value, Module) else ""
         return [f"{name}: {type(value).__name__}", *(doc.split("\n") if doc else [])]
@@ -192,6 +197,7 @@ def _from_namespaces(path: list[str]) -> object:
 
 def _callable(name: str, found: Any) -> list[str]:
     document()
+    found = inspect.unwrap(found)
     try:
         signature = str(inspect.signature(found))
     except (TypeError, ValueError):

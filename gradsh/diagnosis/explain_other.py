@@ -93,6 +93,8 @@ def _name(case: "Case") -> None:
         if re.match(_PRETRAINED, str(name)):
             case.help.append(f"torchvision has it: {MODULES['torchvision'].why}")
             return
+        if name in case.machine.grammars:
+            case.help.append(f"`{name}` is a command: its arguments stand behind a blank, without parentheses (`help {name}`)")
         local = case.origins.frames[-1].local if case.origins.frames else None
         found = for_name(case.machine, str(name), local or ())
         _meant(case, [one for one in found if one != name])

@@ -40,6 +40,11 @@ class Member:
     def __name__(self) -> str:
         return self._name
 
+    @property
+    def __wrapped__(self) -> Any:
+        """What the class defines, for `help`; no script sees it."""
+        return self._entry
+
     def __repr__(self) -> str:
         return f"<function {self._owner.__name__}.{self._name}>"
 

@@ -7,11 +7,19 @@ from gradsh.shell.host import Host, loop
 from gradsh.shell.scripts import begin_with_scripts
 
 MORE = "....> "
+KEYS = (
+    ("Enter", "run a complete statement, else start a new line; an empty line ends a block"),
+    ("Up / Down", "earlier statements that begin with the typed text"),
+    ("Ctrl-R", "search the history backwards"),
+    ("Ctrl-C", "discard the line; while a statement runs: interrupt it"),
+    ("Ctrl-D", "quit, on an empty line"),
+    ("Ctrl-Z", "suspend; `fg` resumes"),
+)
 
 
 def open_bare(host: Host) -> int:
     """Greet, then read statements until the end of input; return the exit status."""
-    host.asker = ask
+    host.asker, host.keys = ask, KEYS
     _remember(host)
     host.greet()
     host.begin()

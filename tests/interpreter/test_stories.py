@@ -130,6 +130,14 @@ def test_the_nearest_names_are_offered(script, text, offered):
         assert offered in " ".join(script.failure.problem.help)
 
 
+@pytest.mark.parametrize("text", ["explain('freed')", "memory()", "graph(3)"])
+def test_a_command_that_is_called_says_how_it_is_written(script, text):
+    name = text.partition("(")[0]
+    script.machine.grammars = {name: None}
+    found = problem(script, text)
+    assert f"`{name}` is a command: its arguments stand behind a blank, without parentheses (`help {name}`)" in [fix.words for fix in found.fixes]
+
+
 def test_a_deleted_name_says_where_it_went(script):
     problem(script, "t = torch.ones(2)\ndel t\nprint(t)\n")
     assert script.lines("defined") == [5]

@@ -55,3 +55,20 @@ def test_what_the_program_defined_is_shown_as_it_was_written() -> None:
     assert about(session.state, "x.grad")[0].startswith("x.grad: None. The sum of the gradients")
     assert about(session.state, "len") == ["len(obj, /)", "  Return the number of items in a container."]
     assert about(session.state, "net.nothing") == []
+
+
+def test_a_bare_name_is_python_s_before_pytorch_s_as_in_the_language() -> None:
+    state = Session().state
+    assert about(state, "sum")[0] == "sum(iterable, /, start=0)"
+    assert any("SumBackward0" in line for line in about(state, "sum"))
+    assert "Return the sum" not in " ".join(about(state, "torch.sum"))
+    assert about(state, "freed")[0] == "freed(tensor: torch.Tensor) -> bool"
+    assert about(state, "nn.Module.register_forward_hook")[0].startswith("nn.Module.register_forward_hook(self, hook")
+
+
+def test_keys_are_named_where_there_are_some() -> None:
+    state = Session().state
+    assert not any("help keys" in line for line in run(state).lines)
+    state.settings.keys = (("Enter", "run it"),)
+    assert any("help keys" in line for line in run(state).lines)
+    assert about(state, "keys") == ["  Enter  run it"]
