@@ -1,41 +1,19 @@
-"""torch.func: derivatives of functions of tensors, dictionaries and lists of them; `vmap` as a loop over the batch."""
+"""torch.func: derivatives of functions of tensors, dictionaries and lists of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradsh.api.modes import enable_grad
-from gradsh.engine.ambient import current, standing_in, tell
+from gradsh.api.trees import rebuilt, tensors_of
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.autograd.topology import toposort
-from gradsh.engine.dispatch.tangents import batched, detached_with_tangents, levels, tangent_of, untracked
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.dispatch.tangents import detached_with_tangents, levels, tangent_of, untracked
+from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.registry import find
-from gradsh.engine.rng.rows import RowGenerator
-from gradsh.engine.values.layout import order_of
 from gradsh.text.fault import fail
-
-
-def _leaves(tree: object) -> list[Tensor]:
-    """Return the tensors in nested dictionaries, lists and tuples, in order."""
-    if isinstance(tree, Tensor):
-        return [tree]
-    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (list, tuple)) else ()
-    return [leaf for part in parts for leaf in _leaves(part)]
-
-
-def _with(tree: object, leaves: Iterator[object]) -> Any:
-    """Return the tree with other leaves in place of its tensors."""
-    if isinstance(tree, Tensor):
-        return next(leaves)
-    if isinstance(tree, dict):
-        return {name: _with(part, leaves) for name, part in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        parts = [_with(part, leaves) for part in tree]
-        return parts if isinstance(tree, list) else tuple(parts)
-    return tree
 
 
 class _Call:
@@ -46,18 +24,18 @@ class _Call:
         places = (argnums,) if isinstance(argnums, int) else argnums
         self.chosen = args[argnums] if isinstance(argnums, int) else tuple(args[place] for place in places)
         self.inputs = [
-            view_as(one, one) if one.requires_grad else detached_with_tangents(one).requires_grad_() for one in _leaves(self.chosen)
+            view_as(one, one) if one.requires_grad else detached_with_tangents(one).requires_grad_() for one in tensors_of(self.chosen)
         ]
         fresh, given = iter(self.inputs), list(args)
         for place in places:
-            given[place] = _with(args[place], fresh)
+            given[place] = rebuilt(args[place], fresh)
         self.output = func(*given, **kwargs)
 
     def leads_on(self, outputs: list[Tensor]) -> bool:
         """Tell whether a graph leads from the outputs to a leaf that is not the call's own."""
         tangents = (tangent_of(one, level) for level in levels() for one in outputs)
         followed = [*outputs, *(one for one in tangents if one is not None)]
-        _, arriving = toposort([one.grad_fn for one in followed if one.grad_fn is not None])
+        _, arriving = toposort([node for node in map(node_of, followed) if node is not None])
         own = {id(one) for one in self.inputs}
         return any(id(leaf.variable) not in own for leaf in arriving)
 
@@ -71,7 +49,7 @@ class _Call:
 
     def like_arguments(self, found: Sequence[object]) -> Any:
         """Return one result a tensor in the form of the chosen arguments."""
-        return _with(self.chosen, iter(found))
+        return rebuilt(self.chosen, iter(found))
 
 
 def _split(output: Any, has_aux: bool) -> tuple[Any, Any]:
@@ -79,7 +57,7 @@ def _split(output: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def _cut(tree: object, lead: bool) -> object:
-    return tree if lead else _with(tree, iter([untracked(one) for one in _leaves(tree)]))
+    return tree if lead else rebuilt(tree, iter([untracked(one) for one in tensors_of(tree)]))
 
 
 def grad_and_value(func: Callable[..., object], argnums: object = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -121,8 +99,8 @@ def jacrev(func: Callable[..., object], argnums: object = 0, *, has_aux: bool = 
         with enable_grad():
             call = _Call(func, argnums, args, kwargs)
             output, aux = _split(call.output, has_aux)
-            lead = call.leads_on(_leaves(output))
-            found = _with(output, iter([_jacobian(call, one, lead) for one in _leaves(output)]))
+            lead = call.leads_on(tensors_of(output))
+            found = rebuilt(output, iter([_jacobian(call, one, lead) for one in tensors_of(output)]))
         return (found, _cut(aux, lead)) if has_aux else found
 
     return wrapper
@@ -150,110 +128,13 @@ def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) ->
     with enable_grad():
         call = _Call(func, tuple(range(len(primals))), primals, {})
     output, aux = _split(call.output, has_aux)
-    lead = call.leads_on(_leaves(output))
+    lead = call.leads_on(tensors_of(output))
 
     def product(cotangents: object) -> object:
-        pulled = [call.pull(one, each, lead=lead) for one, each in zip(_leaves(output), _leaves(cotangents), strict=True)]
+        pulled = [call.pull(one, each, lead=lead) for one, each in zip(tensors_of(output), tensors_of(cotangents), strict=True)]
         return call.like_arguments([sum(column[1:], column[0]) for column in zip(*pulled, strict=True)])
 
     return (_cut(output, lead), product, _cut(aux, lead)) if has_aux else (_cut(output, lead), product)
-
-
-@standing_in("vmap", "it loops over the batch; results are the same, with a node for each element")
-def vmap(
-    func: Callable[..., object], in_dims: object = 0, out_dims: object = 0, randomness: str = "error", *, chunk_size: int | None = None,
-) -> Callable[..., Any]:
-    """Return a function that applies `func` to each element of a batch.
-
-    `randomness`: whether random operations are refused ("error"), or draw the same numbers for each element or others ("different"; for
-    `chunk_size` elements at a time).
-    """
-    tell(vmap)
-
-    def wrapper(*args: object, **kwargs: object) -> object:
-        if randomness not in {"error", "same", "different"}:
-            message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
-            raise fail("value", message, RuntimeError)
-        dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
-        size = _batch_size(args, dims)
-        picked = [tuple(_picked(arg, dim, row) for arg, dim in zip(args, dims, strict=True)) for row in range(size)]
-        own = current().generator
-        state, rounds = own.get_state(), []
-        try:
-            for number, row in enumerate(picked):
-                if randomness == "same":
-                    own.set_state(state)
-                elif randomness == "different":
-                    if not number % (chunk_size or size):
-                        current().generator = drawing = RowGenerator(own, min(chunk_size or size, size - number))
-                    drawing.begin(number % (chunk_size or size))
-                with batched():
-                    rounds.append(func(*row, **kwargs))
-        finally:
-            current().generator = own
-        if randomness == "error" and (current().generator.get_state() != state).any():
-            advice = "Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}", RuntimeError)
-        made = {_key(column, dim): one for column, dim, one in zip(_columns(picked), _leaf_dims(args, dims), _leaves(args), strict=True)}
-        return _with(rounds[0], iter([_stacked(column, dim, made) for column, dim in zip(
-            _columns(rounds), _leaf_dims(rounds[0], out_dims), strict=True)]))
-
-    return wrapper
-
-
-def _columns(rows: list[Any]) -> list[tuple[Tensor, ...]]:
-    """Return, for each tensor of a tree, what it is in every row."""
-    return list(zip(*map(_leaves, rows), strict=True))
-
-
-def _key(column: tuple[Tensor, ...], dim: int | None) -> tuple[int, ...]:
-    return (*map(id, column), -1 if dim is None else dim % (column[0].dim() + 1))
-
-
-def _stacked(column: tuple[Tensor, ...], dim: int, made: dict[tuple[int, ...], Tensor]) -> Tensor:
-    """Return a batch of its elements: the one that there is already, where they are those of an argument or of another result."""
-    key = _key(column, dim)
-    if key not in made:
-        made[key] = _laid_together(find("stack")(list(column), dim), column[0], dim)
-    return made[key]
-
-
-def _laid_together(batch: Tensor, example: Tensor, dim: int) -> Tensor:
-    """Let a batch that no graph refers to lie in memory as its examples do, one after the other."""
-    if batch.requires_grad or example.array.flags.c_contiguous or not example.array.size:
-        return batch
-    rows = np.moveaxis(batch.array, dim, 0)
-    order = (0, *(1 + place for place in order_of(example.array.shape, [example.array])))
-    laid = np.ascontiguousarray(rows.transpose(order)).transpose(np.argsort(order))
-    batch.array = np.moveaxis(laid, 0, dim)
-    return batch
-
-
-def _leaf_dims(tree: Any, dims: object) -> list[Any]:
-    """Return the batch dimension of each tensor of a tree; `dims` may follow the tree's form."""
-    if isinstance(tree, Tensor) or not isinstance(dims, (tuple, list, dict)):
-        return [dims] * len(_leaves(tree))
-    pairs = ((part, dims[name]) for name, part in tree.items()) if isinstance(tree, dict) else zip(tree, dims, strict=True)
-    return [dim for part, inner in pairs for dim in _leaf_dims(part, inner)]
-
-
-def _batch_size(args: tuple[Any, ...], dims: Any) -> int:
-    mapped = [
-        one.shape[dim] for arg, given in zip(args, dims, strict=True)
-        for one, dim in zip(_leaves(arg), _leaf_dims(arg, given), strict=True) if dim is not None
-    ]
-    if not mapped:
-        raise fail("value", "vmap(func, in_dims)(*inputs): at least one input has to be mapped over", ValueError)
-    if len(set(mapped)) > 1:
-        message = f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {mapped} for the mapped dimension"
-        raise fail("shape", message, ValueError)
-    return int(mapped[0])
-
-
-def _picked(arg: object, dim: object, row: int) -> object:
-    """Return one element of the batch of an argument."""
-    dims = _leaf_dims(arg, dim)
-    return _with(arg, iter([one if at is None else one.select(at, row) for one, at in zip(_leaves(arg), dims, strict=True)]))
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:

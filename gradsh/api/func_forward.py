@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.api.forward_ad import primal_of
-from gradsh.api.func import _Call, _cut, _leaves, _split, _with, jacrev
+from gradsh.api.func import _Call, _cut, _split, jacrev
 from gradsh.api.modes import enable_grad
+from gradsh.api.trees import rebuilt, tensors_of
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.dispatch.tangents import Level, close, opened, set_tangent, tangent_of
 from gradsh.engine.graph.tensor import Tensor
@@ -26,24 +27,24 @@ def jvp(
             "Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, tangents "
             f"also must be. Got primals with structure {_form(primals)} and tangents with structure {_form(tangents)}"
         )
-    if not _leaves(primals):
+    if not tensors_of(primals):
         raise _refused("Expected primals to contain at least one Tensor.")
     view_as = find("view_as")
     level = opened()
     try:
-        duals = [view_as(one, one) for one in _leaves(primals)]
-        for dual, tangent in zip(duals, _leaves(tangents), strict=True):
+        duals = [view_as(one, one) for one in tensors_of(primals)]
+        for dual, tangent in zip(duals, tensors_of(tangents), strict=True):
             set_tangent(dual, level, tangent)
-        output = func(*_with(primals, iter(duals)))
+        output = func(*rebuilt(primals, iter(duals)))
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise _refused("output of function f should be a tuple: (output, aux) if has_aux is True")
         output, aux = _split(output, has_aux)
         leaves = _checked(output)
         found = [_tangent(one, level, strict) for one in leaves]
-        plain = [_with(tree, iter([primal_of(one, level) for one in _leaves(tree)])) for tree in (output, aux)]
+        plain = [rebuilt(tree, iter([primal_of(one, level) for one in tensors_of(tree)])) for tree in (output, aux)]
     finally:
         close(level)
-    products = _with(output, iter(found))
+    products = rebuilt(output, iter(found))
     return (plain[0], products, plain[1]) if has_aux else (plain[0], products)
 
 
@@ -81,7 +82,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Ca
     zeros: Any = find("zeros_like")
     with enable_grad():
         call = _Call(func, tuple(range(len(primals))), primals, {})
-        outputs = _leaves(call.output)
+        outputs = tensors_of(call.output)
         probes = [zeros(one.detach()).requires_grad_() for one in outputs]
         reached = [place for place, one in enumerate(outputs) if one.requires_grad]
         pulled = gradients(
@@ -93,7 +94,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Ca
         if _form(tangents) != _form(primals):
             message = f"Expected the tangents {_form(tangents)} to have the same argspec as the primals {_form(primals)}"
             raise fail("value", message, RuntimeError)
-        given = _leaves(tangents)
+        given = tensors_of(tangents)
         for place, (one, like) in enumerate(zip(given, call.inputs, strict=True)):
             for what in ("shape", "dtype"):
                 if getattr(one, what) != getattr(like, what):
@@ -106,7 +107,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Ca
         found = gradients(
             [a for a, _ in pairs], probes, [b for _, b in pairs], retain_graph=True, allow_unused=True,
         ) if pairs else (None,) * len(probes)
-        return _with(call.output, iter([zeros(b.detach()) if a is None else a for a, b in zip(found, probes, strict=True)]))
+        return rebuilt(call.output, iter([zeros(b.detach()) if a is None else a for a, b in zip(found, probes, strict=True)]))
 
     return _cut(call.output, call.leads_on(outputs)), product
 
@@ -124,15 +125,15 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
             return func(*given)
 
         chosen = tuple(args[place] for place in places)
-        leaves = _leaves(chosen)
+        leaves = tensors_of(chosen)
         pushed = [
-            [jvp(restricted, chosen, _with(chosen, iter(basis)), has_aux=has_aux) for basis in _basis(leaves, one)] for one in leaves
+            [jvp(restricted, chosen, rebuilt(chosen, iter(basis)), has_aux=has_aux) for basis in _basis(leaves, one)] for one in leaves
         ]
         first = pushed[0][0]
-        columns = [[_leaves(each[1]) for each in of_leaf] for of_leaf in pushed]
-        jacobians = [_columns(number, columns, leaves) for number in range(len(_leaves(first[0])))]
+        columns = [[tensors_of(each[1]) for each in of_leaf] for of_leaf in pushed]
+        jacobians = [_columns(number, columns, leaves) for number in range(len(tensors_of(first[0])))]
         form = args[argnums] if isinstance(argnums, int) else chosen
-        found = _with(first[0], iter([_with(form, iter(one)) for one in jacobians]))
+        found = rebuilt(first[0], iter([rebuilt(form, iter(one)) for one in jacobians]))
         return (found, first[2]) if has_aux else found
 
     return wrapper

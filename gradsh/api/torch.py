@@ -156,7 +156,7 @@ _TORCH: dict[str, object] = {
     "ops": _spaces("torch.ops"),
     "_VF": _spaces("torch._VF"),
     "_vmap_internals": _spaces("torch._vmap_internals"),
-    "vmap": lazy("gradsh.api.func", "vmap"),
+    "vmap": lazy("gradsh.api.vmap", "vmap"),
     **lazily("gradsh.engine.dispatch.inference", "is_inference"),
     **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
     "Generator": lazy("gradsh.ops.random", "Generator"),
@@ -274,7 +274,7 @@ NAMESPACES: dict[str, Namespace] = {
     )),
     "torch.autograd._functions": Namespace("torch.autograd._functions", lazily("gradsh.api.old_functions", "Resize")),
     "torch._VF": Namespace("torch._VF", {"unique_dim": lazy("gradsh.ops.unique", "unique_dim")}),
-    "torch._vmap_internals": Namespace("torch._vmap_internals", lazily("gradsh.api.func", "vmap _vmap=vmap")),
+    "torch._vmap_internals": Namespace("torch._vmap_internals", lazily("gradsh.api.vmap", "vmap _vmap=vmap")),
     "torch.autograd.forward_ad": Namespace(
         "torch.autograd.forward_ad",
         lazily("gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual "
@@ -296,7 +296,8 @@ NAMESPACES: dict[str, Namespace] = {
         **lazily("gradsh.api.internals", "DelayedError UndefinedGrad"), **lazily("gradsh.engine.graph.tensor", "AccumulateGrad"),
     }),
     "torch.func": Namespace("torch.func", {
-        **lazily("gradsh.api.func", "functional_call grad grad_and_value vmap jacrev vjp stack_module_state"),
+        **lazily("gradsh.api.func", "functional_call grad grad_and_value jacrev vjp stack_module_state"),
+        **lazily("gradsh.api.vmap", "vmap"),
         **lazily("gradsh.api.func_forward", "jvp linearize jacfwd hessian"),
         **lazily("gradsh.api.rearrange", "rearrange"),
     }),

@@ -19,6 +19,8 @@ sequence_numbers = count()
 """The numbers of nodes, in the order in which they are made."""
 _FLOAT32 = np.dtype(np.float32)
 One = TypeVar("One")
+BATCHED = "batched"
+"""The flag that is set while a function runs for one element of a batch, as `vmap` calls it."""
 
 
 ANOMALY_SOURCE = "anomaly_source"
@@ -124,6 +126,12 @@ class Ambient:
     def stands_in(self, name: str, what: str) -> None:
         """Say once that something stands in for what the program asked for."""
         self.warn_once(name, f"{name} is a stub: {what}")
+
+    def note_read(self) -> None:
+        """Warn where the program reads the value of an element of a batch, whose values PyTorch has all at once."""
+        if self.flags.get(BATCHED):
+            self.warn_once("a read within vmap", "within vmap, PyTorch refuses `.item()`, `if` and whatever else reads a value that "
+                           "depends on the batch: write `torch.where`, or compute it outside")  # fmt: skip
 
     def warn_once(self, name: str, message: str) -> None:
         """Report a warning about a name, the first time that the program uses it."""

@@ -583,3 +583,13 @@ def test_the_counters_of_cuda_count_what_the_session_holds() -> None:
         "z.backward()\nprint(torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated('cuda') >= 8004)"
     )[0]
     assert printed == "8004\n8004 True\n"
+
+
+@pytest.mark.parametrize(("function", "told"), [
+    ("lambda x: x * x.item()", True), ("lambda x: x if x > 0 else -x", True), ("lambda x: x * float(x)", True),
+    ("lambda x: torch.where(x > 0, x, -x)", False), ("torch.func.grad(lambda x: x.sin())", False),
+])  # fmt: skip
+def test_a_value_that_is_read_within_vmap_is_told(function: str, told: bool) -> None:
+    _, warnings, failures, _ = run(f"import torch\ntorch.vmap({function})(torch.ones(2))")
+    assert failures == []
+    assert len([text for text in warnings if "within vmap, PyTorch refuses" in text]) == told

@@ -135,7 +135,8 @@ def test_a_command_that_is_called_says_how_it_is_written(script, text):
     name = text.partition("(")[0]
     script.machine.grammars = {name: None}
     found = problem(script, text)
-    assert f"`{name}` is a command: its arguments stand behind a blank, without parentheses (`help {name}`)" in [fix.words for fix in found.fixes]
+    said = f"`{name}` is a command: its arguments stand behind a blank, without parentheses (`help {name}`)"
+    assert said in [fix.words for fix in found.fixes]
 
 
 def test_a_deleted_name_says_where_it_went(script):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import BATCHED, current
 from gradsh.engine.dispatch.saved_hooks import watching
 from gradsh.engine.graph.tensor import Tensor, autograd_meta, make
 from gradsh.engine.registry import find
@@ -19,7 +19,6 @@ from gradsh.engine.values.storage import offset_in_memory, owner_of
 from gradsh.text.fault import fail
 
 _LEVELS = "forward_levels"
-_BATCHED = "batched"
 
 
 class Tangents:
@@ -191,17 +190,17 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor, written: bool = F
 @contextmanager
 def batched() -> Iterator[None]:
     """Let tangents lie anywhere in memory for a while: those of one example are part of a batch."""
-    before = current().flags.get(_BATCHED, False)
-    current().flags[_BATCHED] = True
+    before = current().flags.get(BATCHED, False)
+    current().flags[BATCHED] = True
     try:
         yield
     finally:
-        current().flags[_BATCHED] = before
+        current().flags[BATCHED] = before
 
 
 def _same_layout(tangent: Tensor, tensor: Tensor) -> bool:
     """Whether a tangent lies in memory as the tensor does; of one example of a batch, by its strides alone."""
-    if current().flags.get(_BATCHED, False):
+    if current().flags.get(BATCHED, False):
         return tangent.stride() == tensor.stride()  # type: ignore[no-any-return]
     return _layout(tangent) == _layout(tensor)
 

@@ -211,6 +211,7 @@ class Elements(Lent):
         if self.array.size != 1:
             message = f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
             raise fail("value", message, RuntimeError, tensor=self)
+        current().note_read()
         return self.array.item()
 
     def tolist(self) -> Any:
@@ -224,6 +225,7 @@ class Elements(Lent):
             else:
                 message = "Boolean value of Tensor with more than one value is ambiguous"
             raise fail("value", message, RuntimeError, tensor=self)
+        current().note_read()
         return bool(self.array.item())
 
     def __float__(self) -> float:
@@ -235,6 +237,7 @@ class Elements(Lent):
     def _number(self) -> Any:
         if self.array.size != 1:
             raise fail("value", "only one element tensors can be converted to Python scalars", ValueError, tensor=self)
+        current().note_read()
         return self.array.item()
 
     def __index__(self) -> int:
