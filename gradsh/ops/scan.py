@@ -34,6 +34,24 @@ _MANY, _BROAD = 1 << 14, 64
 """Numbers in all from which blocks pay; numbers beside each other from which ufuncs on them do."""
 
 
+_TOGETHER = 16
+"""Numbers whose running sums are one product with a triangle of ones."""
+_TRIANGLE = np.triu(np.ones((_TOGETHER, _TOGETHER)))
+
+
+def _sums(rows: Array) -> Array | None:
+    """Return running sums of rows, by products; None where numbers are not finite."""
+    count, steps = rows.shape
+    parted = np.empty((count, -(-steps // _TOGETHER), _TOGETHER))
+    flat = parted.reshape(count, -1)
+    flat[:, :steps], flat[:, steps:] = rows, 0
+    before = np.add.accumulate(parted @ _TRIANGLE[0], axis=1)
+    if not np.isfinite(before[:, -1]).all():
+        return None
+    parted[:, 1:, 0] += before[:, :-1]
+    return (parted.reshape(-1, _TOGETHER) @ _TRIANGLE).reshape(count, -1)[:, :steps]
+
+
 def _accumulated(function: Any, wide: Array, axis: int, order: slice = slice(None)) -> Array:
     """Accumulate along an axis in the order given."""
     if wide.dtype != np.float32 or wide.size < _MANY:
@@ -45,7 +63,11 @@ def _accumulated(function: Any, wide: Array, axis: int, order: slice = slice(Non
     rows = wide.reshape(-1, steps, inner)
     found = np.empty(rows.shape, wide.dtype)
     for part in parts(len(rows), steps * inner):
-        running = rows[part, order].astype(np.float64)
+        given = rows[part, order]
+        if function is np.add and inner == 1 and (sums := _sums(given[..., 0])) is not None:
+            found[part, order, 0] = sums
+            continue
+        running = given.astype(np.float64)
         if inner < _BROAD:
             function.accumulate(running, axis=1, out=running)
         else:

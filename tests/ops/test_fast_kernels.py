@@ -325,3 +325,46 @@ def test_linear_algebra_is_the_same_without_lapack(monkeypatch, shape):
         for one, other in zip(*((each if isinstance(each, tuple) else (each,)) for each in (found, wanted)), strict=True):
             assert (one.dtype, one.shape) == (other.dtype, other.shape)
             np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * max(1, np.abs(other).max(initial=0)) if one.dtype == F32 else 1e-10)
+
+
+@pytest.mark.parametrize("shape", [(30, 700), (3, 20_003), (40_000,), (2000, 17)])
+def test_running_sums_of_large_arrays_are_those_of_float64(shape):
+    x = RANDOM.standard_normal(shape).astype(F32)
+    holed = x.copy()
+    holed.reshape(-1)[[5, 40, 9000]] = np.inf, np.nan, -np.inf
+    for given in (x, holed):
+        np.testing.assert_array_equal(gradsh.from_numpy(given).cumsum(-1).numpy(), given.cumsum(-1, dtype=np.float64).astype(F32))
+    back = gradsh.from_numpy(x.copy()).requires_grad_()
+    back.cumsum(-1).backward(gradsh.from_numpy(x))
+    np.testing.assert_array_equal(back.grad.numpy(), np.flip(np.flip(x, -1).cumsum(-1, dtype=np.float64), -1).astype(F32))
+
+
+@pytest.mark.parametrize("shape", [(1000,), (30, 40), (40, 5, 30)])
+@pytest.mark.parametrize("kind", ["apart", "ties", "nan"])
+def test_places_in_the_order_of_large_arrays_are_those_of_sort(shape, kind):
+    x = RANDOM.standard_normal(shape).astype(F32)
+    x = np.round(x * 3) + 0 if kind == "ties" else x
+    if kind == "nan":
+        x[RANDOM.random(shape) < 0.05] = np.nan
+    given = gradsh.from_numpy(x)
+    for dim, extent in enumerate(shape):
+        values, places = (one.numpy() for one in given.sort(stable=True, dim=dim))
+        found = given.kthvalue(extent // 3 + 1, dim)
+        same(found[0].numpy(), np.take(values, extent // 3, dim))
+        if kind == "apart":
+            same(found[1].numpy(), np.take(places, extent // 3, dim))
+        if kind != "nan":
+            for one, all_of_them in zip(given.median(dim), (values, places), strict=True):
+                same(one.numpy(), np.take(all_of_them, (extent - 1) // 2, dim))
+
+
+@pytest.mark.parametrize("dtype", [F32, np.float64])
+@pytest.mark.parametrize("shape", [(7, 33), (5, 3, 700), (900, 3), (0, 40), (40, 0)])
+def test_products_of_rows_are_those_of_float64(shape, dtype):
+    x = (1 + 0.1 * RANDOM.standard_normal(shape)).astype(dtype)
+    given = gradsh.from_numpy(x)
+    np.testing.assert_allclose(given.prod().numpy(), x.prod(dtype=np.float64), rtol=2e-5)
+    for keep in (False, True):
+        found, wanted = given.prod(-1, keep).numpy(), x.prod(-1, keepdims=keep, dtype=np.float64)
+        assert (found.shape, found.dtype) == (wanted.shape, dtype)
+        np.testing.assert_allclose(found, wanted, rtol=2e-5)
