@@ -124,9 +124,30 @@ def _kth(self: Array, axis: int, place: Array | int, keepdim: bool) -> tuple[Arr
     """Return the element at a place of the order along an axis (one place, or one for each slice)."""
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
-    places = order(self, axis, False)
-    indices = np.take_along_axis(places, place, axis) if isinstance(place, np.ndarray) else np.take(places, [place], axis)
-    return chosen(self, indices, axis, keepdim)
+    if isinstance(place, np.ndarray) and place.size and (place == place.flat[0]).all():
+        place = int(place.flat[0])
+    if isinstance(place, np.ndarray):
+        return chosen(self, np.take_along_axis(order(self, axis, False), place, axis), axis, keepdim)
+    return chosen(self, _ranked(self, axis, place)[0], axis, keepdim)
+
+
+_MANY = 1 << 9
+"""Elements from which it pays not to put all in order."""
+
+
+def _ranked(self: Array, axis: int, place: int) -> tuple[Array, Array]:
+    """Return which elements are at a place of the stable order along an axis, and where others equal them."""
+    if self.size < _MANY:
+        places = np.take(order(self, axis, False), [place], axis)
+        return places, np.add.reduce(self == np.take_along_axis(self, places, axis), axis=axis, keepdims=True) > 1
+    rows = np.moveaxis(self, axis, -1).reshape(-1, self.shape[axis])
+    equal = rows == np.partition(rows, place, axis=1)[:, place, None]
+    counts, found = np.count_nonzero(equal, axis=1), equal.argmax(1)
+    other = counts != 1  # some that tie, or none: nan
+    if other.any():
+        found[other] = order(rows[other], 1, False)[:, place]
+    shape = (*self.shape[:axis], 1, *self.shape[axis + 1 :])
+    return found.reshape(shape), (counts > 1).reshape(shape)
 
 
 def _kthvalue(self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
@@ -149,8 +170,7 @@ def _no_bool(kernel: str, self: Array) -> None:
 
 def _kth_places(self: Array, axis: int, k: int) -> Array:
     """Return where the k-th smallest elements are; of those that tie the one that PyTorch's quick selection meets."""
-    places = np.take(order(self, axis, False), [k], axis)
-    ties = np.add.reduce(self == np.take_along_axis(self, places, axis), axis=axis, keepdims=True) > 1
+    places, ties = _ranked(self, axis, k)
     for where in np.argwhere(ties):
         row = tuple(slice(None) if place == axis else index for place, index in enumerate(where))
         places[tuple(where)] = _quick_select(self[row], k)
