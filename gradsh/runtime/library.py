@@ -326,8 +326,11 @@ def load_einops(_: RuntimeHost) -> Mapping[str, Any]:
 
 
 def load_functorch(_: RuntimeHost) -> Mapping[str, Any]:
-    """Return what `functorch`, the older home of `torch.func`, offers of it."""
+    """Return what `functorch`, the older home of `torch.func`, offers."""
+    from gradsh.api.namespace import Namespace, lazily
     from gradsh.api.torch import NAMESPACES
 
     shared = ("grad", "grad_and_value", "vmap", "jacrev", "vjp", "jvp", "jacfwd", "hessian")
-    return {name: NAMESPACES["torch.func"].get(name) for name in shared}
+    own = lazily("gradsh.api.functorch", "make_functional make_functional_with_buffers combine_state_for_ensemble")
+    older = Namespace("functorch", own)
+    return {**{name: NAMESPACES["torch.func"].get(name) for name in shared}, **{name: older.get(name) for name in own}}

@@ -71,7 +71,7 @@ MODULES: dict[str, Module] = {
     "einops": _real("einops", "patterns of axes, with the operations that einops calls", "library"),
     "enum": _real("enum"),
     "errno": _listed("EACCES EAGAIN EBADF EEXIST EINTR EINVAL EIO EISDIR ENOENT ENOMEM ENOSPC ENOTDIR EPERM EPIPE ETIMEDOUT errorcode"),
-    "functorch": _real("functorch", "what it shares with `torch.func`", "library"),
+    "functorch": _real("functorch", "what it shares with `torch.func`, and modules as functions", "library"),
     "gc": _real("gc", "memory is released with its last reference"),
     "glob": _real("glob", "files that the program wrote", "file_modules"),
     **dict.fromkeys(("bz2", "gzip", "lzma"), _real("codecs", "files that the program wrote, which nothing compresses")),
