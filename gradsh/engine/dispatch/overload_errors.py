@@ -90,7 +90,7 @@ def _single(
         most, given = signature.positional - method, len(args) - method
         least = sum(param.default is REQUIRED for param in signature.params) - method
         takes = f"{most} positional argument{'s' * (most != 1)}" if least == most else f"from {least} to {most} positional arguments"
-        return f"{name}() takes {takes} but {given} {'was' if given == 1 else 'were'} given"
+        return f"{name}() takes {takes} but {given} {'was' if given == 1 and least == most else 'were'} given"
     for place, value in enumerate(args):
         param = signature.params[place]
         if param.refuses(value):

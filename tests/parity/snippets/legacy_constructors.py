@@ -33,3 +33,9 @@ for call in (torch.rand, torch.randn, torch.randint, lambda: torch.sum([1], (2,)
         call()
     except TypeError as e:
         print(str(e).split("\n")[0])
+
+for call in (lambda: x.round(3), lambda: x.sin(1), lambda: x.float().logit(1, 2)):
+    try:
+        call()
+    except TypeError as e:
+        print(e)
