@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of, written
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, silenced, text_of, written
 from gradsh.diagnosis.fixes import Finder, with_keyword
 from gradsh.diagnosis.fixes_history import number
 from gradsh.diagnosis.fixes_leaves import without_gradient
@@ -83,13 +83,35 @@ def shape(finder: Finder) -> None:
         for new in (f"{right}.argmax(-1)",) if given[-1:] > (1,) else (f"{right}.squeeze(-1)", f"{right}.squeeze(-1).long()"):
             finder.offer(f"give one class for each example: `{new}` on line {operands[1].span.line}",
                          Draft().replace(needed.source, operands[1].span, new))
-    product = (isinstance(node, tree.BinOp) and node.op == "@") or "multiplied" in finder.case.message or "mat" in finder.case.message
-    choices = ([(1, f"{right}.T"), (0, f"{left}.T")] if product else
-               [*([(1, f"{right}.reshape({left}.shape)")] if path_of(operands[0]) else []), (1, f"{right}.unsqueeze(1)"),
-                *([(0, f"{left}.reshape({right}.shape)")] if path_of(operands[1]) else []), (0, f"{left}.squeeze()"), (1, f"{right}.T")])
+    product = (isinstance(node, tree.BinOp) and node.op == "@") or bool(
+        re.search(r"multiplied|\bmat\w?\b|matrix|matrices", finder.case.message))
+    if product or "non-singleton" in finder.case.message:
+        choices = _spread(finder, (left, right), operands) if not product else [(1, f"{right}.T"), (0, f"{left}.T")]
+    else:
+        choices = [*([(1, f"{right}.reshape({left}.shape)")] if path_of(operands[0]) else []), (1, f"{right}.unsqueeze(1)"),
+                   *([(0, f"{left}.reshape({right}.shape)")] if path_of(operands[1]) else []), (0, f"{left}.squeeze()"), (1, f"{right}.T")]
     for place, new in choices:
         finder.offer(f"make the shapes match: `{new}` on line {operands[place].span.line}",
                      Draft().replace(needed.source, operands[place].span, new))
+
+
+def _spread(finder: Finder, texts: tuple[str, str], operands: list[Any]) -> list[tuple[int, str]]:
+    """Return the operands that an edit gives a shape which spreads over the other one's, by position."""
+    given = finder.case.fields.get("shapes") or [getattr(finder.value(path_of(one)), "shape", ()) for one in operands]
+    shapes = [tuple(one) for one in given]
+    found = []
+    for place in (1, 0) if len(shapes) == 2 else ():
+        own, other, text = shapes[place], shapes[1 - place], texts[place]
+        ways = {"unsqueeze(-1)": (*own, 1), "unsqueeze(1)": (*own[:1], 1, *own[1:]), "squeeze()": tuple(one for one in own if one != 1)}
+        ways |= {"T": own[::-1]} if len(own) == 2 else {}
+        found += [(place, f"{text}.{way}") for way, shape in ways.items() if _spreads(shape, other)]
+        if path_of(operands[1 - place]) and np.prod(own) == np.prod(other):
+            found.append((place, f"{text}.reshape({texts[1 - place]}.shape)"))
+    return found
+
+
+def _spreads(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return len(shape) <= len(other) and all(one in {1, size} for one, size in zip(shape[::-1], other[::-1], strict=False))
 
 
 _LAYERS = (
@@ -153,6 +175,11 @@ def _joined(finder: Finder, site: Site) -> None:
             new = f"{texts[few]}.expand({texts[not few]}.shape[0], -1)"
             finder.offer(f"repeat it for each row: `{new}` on line {site.line}",
                          Draft().replace(site.source, node.elts[few].span, new))
+    if "zero-dimensional tensor" in finder.case.message:
+        for node in headed(site.statement):
+            if (name := path_of(node)).rpartition(".")[2] in {"cat", "concat", "concatenate"}:
+                new = f"{name.rpartition('.')[0]}.stack".lstrip(".")
+                finder.offer(f"numbers are stacked: `{new}` on line {site.line}", Draft().replace(site.source, node.span, new))
     if "Sizes of tensors must match except in dimension" not in finder.case.message:
         return
     for node in headed(site.statement):
@@ -173,6 +200,7 @@ def index(finder: Finder) -> None:
     site = finder.site(finder.cause.needed)
     if site is None:
         return
+    _number_of(finder, site)
     _from_zero(finder, site)
     _resized(finder)
     if "must be long" in case.message:
@@ -185,6 +213,15 @@ def index(finder: Finder) -> None:
     for part in headed(site.statement):
         if isinstance(part, tree.Subscript) and (node is None or part is node or part.value is node):
             _within(finder, site, part)
+
+
+def _number_of(finder: Finder, site: Site) -> None:
+    """An index into what has no dims: take the number (`loss.data[0]` is how it was taken before PyTorch 0.4)."""
+    for part in headed(site.statement) if re.search(r"0-dim(ensional)?\b", finder.case.message) else ():
+        if isinstance(part, tree.Subscript):
+            owner = re.sub(r"(\.data|\.(detach|cpu|numpy)\(\))+$", "", closed(site.source, part.value))
+            finder.offer(f"take the number: `{owner}.item()` on line {site.line}",
+                         Draft().replace(site.source, part.span, f"{owner}.item()"))
 
 
 def _from_zero(finder: Finder, site: Site) -> None:
@@ -247,7 +284,8 @@ def _parameter_bound(finder: Finder, needed: Site, statement: tree.Assign) -> No
     value = text_of(needed.source, statement.value.span)
     new, draft = under_local_name(finder.code, needed, path, statement.value)
     effect = "it is then a new tensor, and the gradient then flows through it to the parameter"
-    finder.offer(f"bind it to another name: `{new} = {value}` on line {needed.line}, `{new}` from there on", draft, effect)
+    if silenced(needed) is None:
+        finder.offer(f"bind it to another name: `{new} = {value}` on line {needed.line}, `{new}` from there on", draft, effect)
     effect = "the parameter then has that value, and the gradient then is computed from it"
     finder.offer(f"if it is an update: `{path}.data = {value}` on line {needed.line}", Draft().replace(
         needed.source, statement.targets[0].span, f"{path}.data"), effect)
