@@ -153,8 +153,17 @@ def _check_weights(found: Any) -> None:
             import pickle
 
             name = f"{kind.__module__}.{kind.__qualname__}"
-            text = f"Weights only load failed. The file holds an object of {name}, which is loaded with `weights_only=False`"
-            raise fail("value", text, pickle.UnpicklingError)
+            way = "give `weights_only=False` if you trust the file, or save `state_dict()` instead of the module"
+            raise fail("value", _NOT_WEIGHTS.format(name=name), pickle.UnpicklingError, way=way)
+
+
+_NOT_WEIGHTS = (
+    "Weights only load failed. This file can still be loaded, to do so you have two options, do those steps only if you trust the "
+    "source of the checkpoint.\nWeightsUnpickler error: Unsupported global: GLOBAL {name} was not an allowed global by default. "
+    "Please use `torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context "
+    "manager to allowlist this global if you trust this class/function."
+)
+"""The first and the last part of PyTorch's message; the way out is the one between them."""
 
 
 _TABLES = frozenset({dict, OrderedDict, Counter})
