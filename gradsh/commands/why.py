@@ -164,7 +164,7 @@ def _gradient(name: str, gradient: GradientVerdict, *, leaf: bool) -> list[str]:
         case "no_need":
             return ["  its grad is None: it does not require grad"]
         case "not_leaf":
-            return [f"  its grad is None: it is not a leaf; `retain --grad {name}` before the backward keeps its grad"]
+            return [f"  its grad is None: it is not a leaf; `{name}.retain_grad()` before the backward keeps its grad"]
         case "cleared":
             return [f"  its grad is None: line {gradient.line} cleared it after the last backward"]
         case "reachable":
