@@ -29,7 +29,7 @@ that the parser knows every grammar without importing a single command.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NewType, get_args, get_origin, get_type_hints
 
 from gradsh.engine.graph.tensor import Tensor
@@ -150,6 +150,17 @@ class CommandRecord:
                 given[parameter.name] = _option_value(self.name, parameter, node, invocation.options[key])
         return self.run(state, *arguments, **given)
 
+    def call_with(self, state: Any, arguments: Sequence[object], given: Mapping[str, object]) -> Any:
+        """Run the command on values that Python code passes, checked as `call` checks them."""
+        parameters = self.parameters()
+        places = [one for one in parameters if not one.option]
+        for i, value in enumerate(arguments):
+            _check(self.name, places[min(i, len(places) - 1)], value)
+        for parameter in parameters:
+            for value in _each(given[parameter.name]) if parameter.name in given else ():
+                _check(self.name, parameter, value)
+        return self.run(state, *arguments, **given)
+
 
 def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make the record of a command of the function below; it stands in the function's attribute `__command__`."""
@@ -224,13 +235,19 @@ def _value(name: str, parameter: CommandParameter, node: Any, thunk: Callable[[]
 
 def _check(name: str, parameter: CommandParameter, value: object) -> None:
     """Raise unless `value` is what the parameter asks for; expressions of any type pass where any is asked for."""
-    where = f"option --{parameter.name}" if parameter.option else "argument"
+    where = f"option --{parameter.name.rstrip('_').replace('_', '-')}" if parameter.option else "argument"
+    if parameter.choices and value not in parameter.choices:
+        raise fail("value", f"{name}: {where} must be one of {', '.join(parameter.choices)}, not {value!r}", ValueError)
     if parameter.metavar == "T" and not _is_tensor_value(value):
         raise fail("type", f"{name}: {where} must be Tensor, not {type(value).__name__}", TypeError, value=value)
     wanted = WANTED.get(parameter.metavar)
     if wanted is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
         kind = {"N": "an integer", "X": "a number", "STR": "a string"}[parameter.metavar]
         raise fail("type", f"{name}: {where} must be {kind}, not {type(value).__name__}", TypeError, value=value)
+
+
+def _each(value: object) -> Sequence[object]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _is_tensor_value(value: object) -> bool:

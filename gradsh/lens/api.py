@@ -55,7 +55,7 @@ def _ask(name: str, frame: object, subjects: tuple[object, ...], options: Mappin
             return world.shown(value)
 
         given = {key: shown(value) for key, value in options.items() if value is not None}
-        return find(name).run(state, *map(shown, subjects), **given)
+        return find(name).call_with(state, tuple(map(shown, subjects)), given)
 
     return look(watcher(), name, run, variables, frame, subjects=subjects)
 

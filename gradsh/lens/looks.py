@@ -71,8 +71,9 @@ class Look:
 class LensControl:
     """What a command asks of a session, answered for a program that Python runs."""
 
-    def __init__(self, watcher: "Watcher", machine: Any, frame: Any) -> None:
+    def __init__(self, watcher: "Watcher", machine: Any, frame: Any, variables: Mapping[str, object]) -> None:
         self.watcher = watcher
+        self.variables = variables
         self.machine = machine
         self.frame = frame
         self.hints: list[str] = []
@@ -105,6 +106,11 @@ class LensControl:
         local = None if code.co_name == "<module>" else self.machine.values(variables_of(self.frame))
         found = History(Origins(self.machine, [Frame(step, local)])).cuts_of(tensor)
         return [(one.span.line, source.line(one.span.line).strip(), one.cut) for one in found]
+
+    def evaluate(self, text: str, names: Mapping[str, object], *, muted: bool = False) -> list[object]:
+        """Return the value of an expression of Python's, over the variables of the program."""
+        del muted
+        return [eval(text, {**self.variables, **names})]  # typed by the program's own user
 
     @staticmethod
     def tried(failed: Failed, *, at_once: bool = False) -> Failed:
@@ -152,7 +158,7 @@ def look(
     with watcher.look_at(reach) as world:
         machine: Any = PythonMachine(watcher.files, watcher.sources, world, None, None)
         machine.program = machine.values(reach)
-        control: Any = LensControl(watcher, machine, frame)
+        control: Any = LensControl(watcher, machine, frame, variables)
         state = State(dict(reach), control, watcher.line_of, machine.locate)
         failed = watcher.told
         state.failed = None if failed is None else Failed(failed.problem, failed.source, failed.line)
@@ -180,7 +186,10 @@ def is_command(text: str, bound: Mapping[str, object]) -> bool:
 def run_line(watcher: "Watcher", text: str, variables: Mapping[str, object], frame: FrameType | None = None) -> Look:
     """Run a command line such as `graph loss --depth 2`; its expressions are Python's, over the variables."""
     source = Source("<command>", text)
-    command: Any = parse(source, GRAMMARS, ()).body[0]
+    body: list[Any] = parse(source, GRAMMARS, ()).body
+    if len(body) != 1 or not isinstance(body[0], Command) or body[0].name not in COMMANDS:
+        raise fail("value", f"{text!r} is none of the commands {', '.join(COMMANDS)}", ValueError)
+    command: Any = body[0]
 
     def text_at(span: Span) -> str:
         return source.line(span.line)[span.column - 1 : span.end_column - 1]

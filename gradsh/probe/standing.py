@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.graph.saved import FreedVariables
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.changes import told
@@ -43,7 +44,7 @@ def standing(variables: Mapping[str, object]) -> Standing:
 
 def _tensor(tensor: Tensor) -> TensorStanding:
     grad = None if tensor.meta is None else tensor.meta.grad
-    version = None if tensor.is_inference() else tensor.counter.version
+    version = None if is_inference(tensor) else tensor.counter.version
     return TensorStanding(version, None if grad is None else hash(grad.array.tobytes()))
 
 

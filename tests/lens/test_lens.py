@@ -1,6 +1,9 @@
 """The functions of `gradsh.lens`, as a person calls them from a program."""
 
+import re
+import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -125,6 +128,29 @@ def test_a_look_shows_itself_as_html_and_as_text() -> None:
     assert lens.graph(z)._repr_html_().startswith("<svg")
     assert lens.plan(z)._repr_html_().startswith("<pre>")
     assert repr(lens.command("graph z --depth 1")).startswith("z  SumBackward0 ()")
+
+
+def test_every_command_line_works_where_nothing_else_of_gradsh_was_imported() -> None:
+    program = (
+        "import torch\nfrom gradsh import lens\nx, w = torch.ones(2), torch.ones(2, requires_grad=True)\nh = w * x\nz = h.exp().sum()\n"
+        "for line in ('vars', 'graph z', 'buffers', 'why x', 'memory', 'leaks', 'holders x', 'plan z --if \"detach h\"'):\n"
+        "    assert str(lens.command(line)), line\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("ask", "kind", "message"), [
+    (lambda: lens.graph(3), TypeError, "graph: argument must be Tensor, not int"),
+    (lambda: lens.plan("z"), TypeError, "plan: argument must be Tensor, not str"),
+    (lambda: lens.plan(torch.ones(1), grad=[3]), TypeError, "plan: option --grad must be Tensor, not int"),
+    (lambda: lens.buffers(by="colour"), ValueError, "--by must be one of module, line, op, function, variable, not 'colour'"),
+    (lambda: lens.command("backward z"), ValueError, "'backward z' is none of the commands graph, buffers"),
+    (lambda: lens.command(""), ValueError, "'' is none of the commands"),
+])
+def test_a_wrong_argument_is_told_as_at_the_command(ask: Callable[[], object], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)):
+        ask()
 
 
 def test_shapes_of_the_meta_device_have_their_bytes() -> None:
