@@ -45,16 +45,20 @@ def _freed(case: "Case") -> None:
     node = case.fields.get("node")
     entry = _saved_entry(case)
     what = "saved tensors"
+    read = case.expression
+    looked_at = isinstance(read, tree.Attribute) and read.attr.startswith(("_saved_", "_raw_saved_"))  # no pass failed
     if node is not None:
         what = f"{node.name()}.{entry.name}" if entry is not None else f"what {node.name()} saved"
         case.title = f"backward needs {what}, which an earlier backward freed"
+        if looked_at:
+            case.title = f"an earlier backward freed {what}, which is read here"
     saved = freed = None
     if node is not None:
         detail = "" if entry is None else f": {entry.name}, {_shape_of(entry.shape)}, {_bytes(entry.nbytes)}"
         saved = case.mark("saved", node.location, f"saved here{detail}")
         freed = case.mark("freed", case.fields.get("freed_where"), "freed here")
     now = case.now()
-    case.failed("needed again here" + ("" if now is None else circumstances(now)))
+    case.failed(("read" if looked_at else "needed again") + " here" + ("" if now is None else circumstances(now)))
     case.cause = Cause(node, entry.name if entry else "", (), entry.nbytes if entry else 0, saved, freed, now)
 
 

@@ -69,6 +69,12 @@ def test_version_names_every_write(script):
     assert (script.lines("saved"), script.lines("needed")) == ([6], [10])
 
 
+def test_what_is_looked_at_after_a_pass_is_not_needed_by_one(script):
+    found = problem(script, "x = torch.ones(2, requires_grad=True)\ny = x.exp()\ny.sum().backward()\ny.grad_fn._saved_result\n")
+    assert found.title == "an earlier backward freed ExpBackward0.result, which is read here"
+    assert (script.lines("saved"), script.lines("freed"), script.lines("needed")) == ([5], [6], [7])
+
+
 def test_writes_of_a_loop_are_one_mark(script):
     problem(
         script,
