@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.func_forward import jacfwd
-from gradsh.engine.ambient import grad_mode
+from gradsh.engine.ambient import BATCHED, TRANSFORMED, flagged, grad_mode
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.dispatch.tangents import detached_with_tangents
 from gradsh.engine.graph.tensor import Tensor, make
@@ -213,12 +213,13 @@ def _pushed(func: Callable[..., object], inputs: object, strict: bool) -> object
     returned: list[bool] = []
 
     def checked(*values: Tensor) -> Tensors:
-        many_out, outputs = _tuple(func(*values), "outputs", "None")  # PyTorch's word where it does not know the name
+        with flagged(TRANSFORMED, BATCHED, to=False):  # this is no transform of torch.func
+            many_out, outputs = _tuple(func(*values), "outputs", "None")  # PyTorch's word where it does not know the name
         returned.append(many_out)
         return outputs
 
     found = jacfwd(checked, tuple(range(len(given))))(*(one.detach() for one in given))
-    return _done(_given(returned[0], [_given(many, row) for row in found]), create_graph=False)
+    return _given(returned[0], [_given(many, row) for row in found])
 
 
 def _construct_standard_basis_for(tensors: Tensors, tensor_numels: tuple[int, ...]) -> Tensors:

@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.api.modes import enable_grad
 from gradsh.api.trees import rebuilt, tensors_of
+from gradsh.engine.ambient import TRANSFORMED, flagged
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.autograd.topology import toposort
@@ -29,7 +30,8 @@ class _Call:
         fresh, given = iter(self.inputs), list(args)
         for place in places:
             given[place] = rebuilt(args[place], fresh)
-        self.output = func(*given, **kwargs)
+        with flagged(TRANSFORMED):
+            self.output = func(*given, **kwargs)
 
     def leads_on(self, outputs: list[Tensor]) -> bool:
         """Tell whether a graph leads from the outputs to a leaf that is not the call's own."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from gradsh.api.forward_ad import primal_of
 from gradsh.api.func import _Call, _cut, _split, jacrev
 from gradsh.api.modes import enable_grad
-from gradsh.api.trees import rebuilt, tensors_of
+from gradsh.api.trees import form, rebuilt, tensors_of
+from gradsh.engine.ambient import BATCHED, TRANSFORMED, flagged
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.dispatch.tangents import Level, close, opened, set_tangent, tangent_of
 from gradsh.engine.graph.tensor import Tensor
@@ -22,10 +22,10 @@ def jvp(
     """Return the outputs, and the Jacobian times the tangents."""
     if not isinstance(primals, tuple):
         raise _refused("Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    if _form(primals) != _form(tangents):
+    if form(primals) != form(tangents):
         raise _refused(
             "Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, tangents "
-            f"also must be. Got primals with structure {_form(primals)} and tangents with structure {_form(tangents)}"
+            f"also must be. Got primals with structure {form(primals)} and tangents with structure {form(tangents)}"
         )
     if not tensors_of(primals):
         raise _refused("Expected primals to contain at least one Tensor.")
@@ -35,28 +35,23 @@ def jvp(
         duals = [view_as(one, one) for one in tensors_of(primals)]
         for dual, tangent in zip(duals, tensors_of(tangents), strict=True):
             set_tangent(dual, level, tangent)
-        output = func(*rebuilt(primals, iter(duals)))
+        with flagged(TRANSFORMED):
+            output = func(*rebuilt(primals, iter(duals)))
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise _refused("output of function f should be a tuple: (output, aux) if has_aux is True")
         output, aux = _split(output, has_aux)
         leaves = _checked(output)
         found = [_tangent(one, level, strict) for one in leaves]
-        plain = [rebuilt(tree, iter([primal_of(one, level) for one in tensors_of(tree)])) for tree in (output, aux)]
     finally:
         close(level)
+    alias = find("alias")
+    plain = [rebuilt(tree, map(alias, tensors_of(tree))) for tree in (output, aux)]
     products = rebuilt(output, iter(found))
     return (plain[0], products, plain[1]) if has_aux else (plain[0], products)
 
 
 def _refused(message: str) -> Exception:
     return fail("value", f"{_JVP}: {message}", RuntimeError)
-
-
-def _form(tree: object) -> object:
-    """Return a tree with a mark in place of each tensor."""
-    if isinstance(tree, dict):
-        return {name: _form(part) for name, part in tree.items()}
-    return type(tree)(map(_form, tree)) if isinstance(tree, (list, tuple)) else "*"
 
 
 def _checked(output: Any) -> list[Tensor]:
@@ -91,8 +86,8 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Ca
         ) if reached else (None,) * len(call.inputs)
 
     def product(*tangents: object) -> object:
-        if _form(tangents) != _form(primals):
-            message = f"Expected the tangents {_form(tangents)} to have the same argspec as the primals {_form(primals)}"
+        if form(tangents) != form(primals):
+            message = f"Expected the tangents {form(tangents)} to have the same argspec as the primals {form(primals)}"
             raise fail("value", message, RuntimeError)
         given = tensors_of(tangents)
         for place, (one, like) in enumerate(zip(given, call.inputs, strict=True)):
@@ -126,14 +121,15 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
 
         chosen = tuple(args[place] for place in places)
         leaves = tensors_of(chosen)
-        pushed = [
-            [jvp(restricted, chosen, rebuilt(chosen, iter(basis)), has_aux=has_aux) for basis in _basis(leaves, one)] for one in leaves
-        ]
+        with flagged(BATCHED):  # the columns are one batch in PyTorch
+            pushed = [
+                [jvp(restricted, chosen, rebuilt(chosen, iter(basis)), has_aux=has_aux) for basis in _basis(leaves, one)] for one in leaves
+            ]
         first = pushed[0][0]
         columns = [[tensors_of(each[1]) for each in of_leaf] for of_leaf in pushed]
         jacobians = [_columns(number, columns, leaves) for number in range(len(tensors_of(first[0])))]
-        form = args[argnums] if isinstance(argnums, int) else chosen
-        found = rebuilt(first[0], iter([rebuilt(form, iter(one)) for one in jacobians]))
+        given = args[argnums] if isinstance(argnums, int) else chosen
+        found = rebuilt(first[0], iter([rebuilt(given, iter(one)) for one in jacobians]))
         return (found, first[2]) if has_aux else found
 
     return wrapper

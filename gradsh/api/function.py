@@ -14,7 +14,7 @@ import numpy as np
 
 from gradsh.api.function_context import BackwardCFunction
 from gradsh.api.function_jvp import Pushing
-from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.ambient import BATCHED, TRANSFORMED, current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to, tangents_to_save
@@ -241,6 +241,8 @@ class Function(ScriptBase):
     def apply(cls, *args: object, **kwargs: object) -> Any:
         """Run forward on the arguments and put the function into the graph."""
         apart = cls.setup_context is not Function.setup_context
+        if current().flags.get(TRANSFORMED) and not cls.__module__.startswith("gradsh."):
+            _check_transformed(cls, apart)
         if kwargs or apart:
             args = _bound(cls, args, kwargs, apart)
         recorded = current().grad_enabled and any(isinstance(one, Tensor) and is_tracked(one) for one in args)
@@ -263,6 +265,26 @@ class Function(ScriptBase):
             node.keep_saved()
         node.to_save, node.for_forward = (), None
         return tuple(wrapped) if many else wrapped[0]
+
+
+_MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def _check_transformed(cls: Any, apart: bool) -> None:
+    """Refuse a function within a transform of torch.func that PyTorch could not transform."""
+    if not apart:
+        message = "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+        raise fail("value", f"{message}setup_context staticmethod. {_MORE}", RuntimeError)
+    if not current().flags.get(BATCHED):
+        return
+    own = cls.vmap is not Function.vmap
+    if cls.generate_vmap_rule and own:
+        message = f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
+        way = "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. "
+        raise fail("value", message + way + _MORE, RuntimeError)
+    if not cls.generate_vmap_rule and not own:
+        message = f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
+        raise fail("value", f"{message}staticmethod or set generate_vmap_rule=True. {_MORE}", RuntimeError)
 
 
 def _bound(cls: type[Function], args: tuple[object, ...], kwargs: dict[str, object], apart: bool) -> tuple[object, ...]:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.trees import form, leaves_of, rebuilt, spread, tensors_of
-from gradsh.engine.ambient import current, standing_in, tell
-from gradsh.engine.dispatch.tangents import batched
+from gradsh.engine.ambient import BATCHED, TRANSFORMED, current, flagged, standing_in, tell
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.rng.rows import RowGenerator
@@ -46,7 +45,7 @@ def vmap(
                     if not number % (chunk_size or len(picked)):
                         current().generator = drawing = RowGenerator(own, min(chunk_size or len(picked), len(picked) - number))
                     drawing.begin(number % (chunk_size or len(picked)))
-                with batched():
+                with flagged(TRANSFORMED, BATCHED):
                     rounds.append(func(*row, **kwargs))
         finally:
             current().generator = own

@@ -21,6 +21,8 @@ _FLOAT32 = np.dtype(np.float32)
 One = TypeVar("One")
 BATCHED = "batched"
 """The flag that is set while a function runs for one element of a batch, as `vmap` calls it."""
+TRANSFORMED = "transformed"
+"""The flag that is set while a function runs that torch.func transforms."""
 
 
 ANOMALY_SOURCE = "anomaly_source"
@@ -219,3 +221,15 @@ def tell(one: Any, more: str = "") -> None:
     """Say once that a marked function or class stands in, and as what."""
     name, what = one.stand_in
     current().stands_in(name, what + more)
+
+
+@contextmanager
+def flagged(*names: str, to: bool = True) -> Iterator[None]:
+    """Set flags of the current ambient value for a while, or take them away."""
+    flags = current().flags
+    before = {name: flags.get(name, False) for name in names}
+    flags.update(dict.fromkeys(names, to))
+    try:
+        yield
+    finally:
+        flags.update(before)

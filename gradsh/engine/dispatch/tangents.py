@@ -187,17 +187,6 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor, written: bool = F
     put(tensor, level, tangent)
 
 
-@contextmanager
-def batched() -> Iterator[None]:
-    """Let tangents lie anywhere in memory for a while: those of one example are part of a batch."""
-    before = current().flags.get(BATCHED, False)
-    current().flags[BATCHED] = True
-    try:
-        yield
-    finally:
-        current().flags[BATCHED] = before
-
-
 def _same_layout(tangent: Tensor, tensor: Tensor) -> bool:
     """Whether a tangent lies in memory as the tensor does; of one example of a batch, by its strides alone."""
     if current().flags.get(BATCHED, False):
