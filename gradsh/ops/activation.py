@@ -156,11 +156,7 @@ def _elu_slope(grad: Array, alpha: float, scale: float, input_scale: float, is_r
     if is_result:
         below = grad * input_scale * (place + alpha * scale)
     else:
-        below = np.minimum(place, 0) * input_scale
-        np.exp(below, out=np.asarray(below))
-        below = grad * (input_scale * alpha * scale) * below
-        if input_scale * alpha == 1:  # exp(0) where place is above 0
-            return below
+        below = grad * (input_scale * alpha * scale) * np.exp(np.minimum(place, 0) * input_scale)
     return pick(place > 0, grad * scale, below)
 
 
