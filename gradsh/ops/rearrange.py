@@ -93,11 +93,28 @@ rot90: Operation = op(
 # --- triangles and diagonals ------------------------------------------------------------------------------------
 
 
+_MANY, _STRIP = 1 << 12, 64
+"""Elements from which triangles are copied in strips; rows of a strip, of which all but a square lies on one side of the diagonal."""
+
+
+def _by_strips(function: Callable[..., Any], self: Array, diagonal: int) -> Array:
+    """Return what `np.tril` or `np.triu` gives."""
+    found = np.empty(self.shape, self.dtype)
+    rows, columns = self.shape[-2:]
+    for start in range(0, rows, _STRIP):
+        low, high = (min(max(place + diagonal, 0), columns) for place in (start, start + _STRIP))
+        strip, given = found[..., start : start + _STRIP, :], self[..., start : start + _STRIP, :]
+        strip[..., :low] = given[..., :low] if function is np.tril else 0
+        strip[..., low:high] = function(given[..., low:high], start + diagonal - low)
+        strip[..., high:] = 0 if function is np.tril else given[..., high:]
+    return found
+
+
 def _triangle(name: str, function: Callable[..., object]) -> Callable[..., Array]:
     def kernel(self: Array, diagonal: int) -> Array:
         if self.ndim < 2:
             raise fail("shape", f"{name}: input tensor must have at least 2 dimensions", RuntimeError)
-        return np.asarray(function(self, diagonal), self.dtype)
+        return _by_strips(function, self, diagonal) if self.size > _MANY else np.asarray(function(self, diagonal), self.dtype)
 
     half = "lower" if name == "tril" else "upper"
     made: Any = op(

@@ -368,3 +368,11 @@ def test_products_of_rows_are_those_of_float64(shape, dtype):
         found, wanted = given.prod(-1, keep).numpy(), x.prod(-1, keepdims=keep, dtype=np.float64)
         assert (found.shape, found.dtype) == (wanted.shape, dtype)
         np.testing.assert_allclose(found, wanted, rtol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(100, 130), (130, 100), (3, 70, 65), (1000, 5)])
+@pytest.mark.parametrize("diagonal", [-300, -64, -1, 0, 3, 64, 150])
+def test_triangles_of_large_matrices_are_those_of_the_library(shape, diagonal):
+    x = RANDOM.standard_normal(shape).astype(F32)
+    for name in ("tril", "triu"):
+        same(getattr(gradsh.from_numpy(x), name)(diagonal).numpy(), getattr(np, name)(x, diagonal))
