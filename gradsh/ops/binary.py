@@ -15,7 +15,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import elementary
-from gradsh.ops.kernels.common import common_dtype, floats_only, pick, refusing, together, unsupported
+from gradsh.ops.kernels.common import common_dtype, floats_only, in_blocks, pick, refusing, together, unsupported
 from gradsh.ops.kernels.geometry import beside
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
@@ -227,11 +227,14 @@ def _check_lerp(self: Array, end: Array, weight: Array | float) -> None:
 def _lerp(self: Array, end: Array, weight: Array | float) -> Array:
     """Start from the nearer end, so that weight 1 gives `end` exactly."""
     if isinstance(weight, np.ndarray):
-        self, end, weight = together(self, end, weight)
+        return in_blocks(_lerp_block, *together(self, end, weight))
     step = end - self
-    if isinstance(weight, np.ndarray):
-        return pick(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))
     return self + weight * step if abs(weight) < 0.5 else end - step * (1 - weight)
+
+
+def _lerp_block(self: Array, end: Array, weight: Array) -> Array:
+    step = end - self
+    return pick(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))
 
 
 lerp: Operation = op(
