@@ -12,6 +12,7 @@ from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, zeros
 from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing, with_sign
+from gradsh.ops.kernels.elementary import expm1
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
@@ -143,7 +144,7 @@ def _elu_of(self: Array, alpha: float, scale: float, input_scale: float) -> Arra
     below = self < 0
     if not below.any():
         return self * scale
-    return pick(below, np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
+    return pick(below, expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
 
 
 def _elu_backward(
