@@ -75,7 +75,7 @@ def shape(finder: Finder) -> None:
             node.func.value).split(".")[0] not in {"torch", "F", "nn"}
         owner = node.func.value if method and isinstance(node.func, tree.Attribute) else None
         operands = [*([owner] if owner is not None else []), *node.args][:2]
-    if len(operands) != 2:
+    if len(operands) != 2 or any(_is_no_tensor(finder, one) for one in operands):
         return
     left, right = (closed(needed.source, one) for one in operands)
     if "multi-target not supported" in finder.case.message:
@@ -93,6 +93,12 @@ def shape(finder: Finder) -> None:
     for place, new in choices:
         finder.offer(f"make the shapes match: `{new}` on line {operands[place].span.line}",
                      Draft().replace(needed.source, operands[place].span, new))
+
+
+def _is_no_tensor(finder: Finder, node: Any) -> bool:
+    """Tell whether an operand is known to be something else than a tensor: no shape mends it."""
+    value = finder.value(path_of(node)) if path_of(node) else None
+    return isinstance(node, tree.List | tree.Tuple | tree.Constant) or (value is not None and not hasattr(value, "grad_fn"))
 
 
 def _spread(finder: Finder, texts: tuple[str, str], operands: list[Any]) -> list[tuple[int, str]]:
