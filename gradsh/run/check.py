@@ -13,7 +13,7 @@ from gradsh.diagnosis.explain_other import IMPORTS
 from gradsh.diagnosis.nearest import for_attribute, near
 from gradsh.engine.ambient import current, enter, tell
 from gradsh.engine.values.device import check_device
-from gradsh.engine.values.dtype import ForeignDType, foreign
+from gradsh.engine.values.dtype import ALIASES, FOREIGN, ForeignDType, foreign
 from gradsh.language import tree
 from gradsh.language.node import SyntaxNode
 from gradsh.language.parser import MAX_TEXT, parse
@@ -127,6 +127,7 @@ class NameChecker:
             elif isinstance(node, tree.Call) and not path_of(node.func).endswith("autocast"):
                 for word in node.keywords:
                     self._place_or_dtype(word)
+                self._conversion(node)
             elif isinstance(node, tree.Name) and node.id not in seen:
                 seen.add(node.id)
                 self._name(node, whole)
@@ -184,10 +185,26 @@ class NameChecker:
         try:
             if node.arg == "device" and isinstance(name, str):
                 check_device(name)
-            elif node.arg == "dtype" and isinstance(dtype := self._value(node.value), ForeignDType):
-                raise foreign(dtype.name)
+            elif node.arg == "dtype":
+                self._dtype(self._value(node.value))
         except (RuntimeError, TypeError) as error:
             self._tell("other", str(error), node.value.span, _fields(error).get("way", ""))
+
+    def _conversion(self, node: tree.Call) -> None:
+        """Tell of a method that converts to a dtype which is not here (`x.half()`, `x.to(torch.float16)`)."""
+        name = node.func.attr if isinstance(node.func, tree.Attribute) and self._value(node.func.value) is None else ""
+        try:
+            if name in {"to", "type"}:
+                for one in node.args:
+                    self._dtype(self._value(one))
+            elif not node.args and name not in self.bound:
+                self._dtype({each.name: each for each in FOREIGN}.get(name) or ALIASES.get(name))
+        except TypeError as error:
+            self._tell("other", str(error), node.span, _fields(error).get("way", ""))
+
+    def _dtype(self, value: object) -> None:
+        if isinstance(value, ForeignDType):
+            raise foreign(value.name)
 
     def _offers(self, owner: object, name: str) -> bool:
         try:

@@ -32,6 +32,8 @@ WRONG = [
     ("def g():\n    n: Left = 1\ndef f(x: Dict[str, int]): return x", "name 'Dict' is not defined", "from typing import Dict"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
     ("x = torch.ones(2, dtype=torch.half)", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in float16", "gradsh trace FILE"),
+    ("x = torch.ones(2)\nx.bfloat16()", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in bfloat16", "gradsh trace FILE"),
+    ("x = torch.ones(2)\nx.to(torch.half)", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in float16", "gradsh trace FILE"),
     ("x = torch.ones(2, device='meta')", "gradsh computes on the CPU, not on the device meta", "gradsh trace FILE"),
     ("import numpy\nnumpy.ma", "module 'numpy' has no attribute 'ma'", "gradsh trace FILE"),
     ("from torch.masked import masked_tensor as m\nm(1)", "gradsh has no 'torch.masked.masked_tensor'", "gradsh trace FILE"),
@@ -47,6 +49,7 @@ def test_names_that_nothing_binds_are_told(text, message, help_line):
 
 
 RIGHT = [
+    "class Cut:\n    def half(self):\n        return self.left\nx = torch.ones(2)\nprint(Cut, x.float(), x.long(), x.to(torch.float64))",
     "with torch.autocast('cuda', dtype=torch.float16, enabled=False):\n    print(torch.ones(2).dtype == torch.float16)",
     "import numpy as np\nprint(np.newaxis, torch.version.cuda, __file__, __package__)\nmatch 3:\n    case _:\n        pass",
     "import matplotlib.pyplot as plt\nimport torch.distributed as dist",
