@@ -20,9 +20,9 @@ class Path:
     __slots__ = ("_text",)
     __script_attributes__ = frozenset({
         "name", "stem", "suffix", "parent", "parts", "with_suffix", "with_name", "joinpath", "as_posix", "exists", "is_file",
-        "is_dir", "mkdir", "open", "read_text", "write_text", "resolve", "absolute", "expanduser", "is_absolute", "parents",
-        "suffixes", "with_stem", "relative_to", "is_relative_to", "iterdir", "glob", "rglob", "unlink", "touch", "rename", "cwd",
-        "home", "match",
+        "is_dir", "mkdir", "open", "read_text", "write_text", "resolve", "absolute", "expanduser",
+        "is_absolute", "parents", "suffixes", "with_stem", "relative_to", "is_relative_to", "iterdir", "glob", "rglob", "unlink",
+        "touch", "rename", "cwd", "home", "match",
     })
 
     def __init__(self, *parts: object) -> None:
@@ -186,13 +186,13 @@ class Path:
         """Open a file of the session."""
         return open_file(self, mode)
 
-    def read_text(self) -> str:
+    def read_text(self, encoding: str | None = None, errors: str | None = None) -> str:
         """Return the text of a file that the program wrote."""
-        return str(self.open().read())
+        return str(self.open(encoding=encoding, errors=errors).read())
 
-    def write_text(self, data: str) -> int:
+    def write_text(self, data: str, encoding: str | None = None, errors: str | None = None, newline: str | None = None) -> int:
         """Keep a text in the session under this path."""
-        return int(self.open("w").write(data))
+        return int(self.open("w", encoding=encoding, errors=errors, newline=newline).write(data))
 
 
 def load_pathlib(_: "Machine") -> Mapping[str, object]:

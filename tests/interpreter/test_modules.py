@@ -288,6 +288,14 @@ def test_only_weights_are_loaded_unless_the_program_asks_for_more() -> None:
     assert [failure.problem.message.partition(".")[0] for failure in failures] == ["Weights only load failed"] * 2
 
 
+def test_paths_keep_texts_in_the_session() -> None:
+    printed, _, failures, _ = run(
+        "from pathlib import Path\nplace = Path('vocabulary') / 'words.txt'\nplace.write_text('a\\nb', encoding='utf-8')\n"
+        "print(place.read_text(encoding='utf-8').split(), place.exists())"
+    )
+    assert (printed, failures) == ("['a', 'b'] True\n", [])
+
+
 def test_half_precision_is_refused_where_it_would_change_a_number() -> None:
     failures = run("import torch\nwith torch.autocast('cpu', dtype=torch.bfloat16):\n    pass")[2]
     assert failures[0].problem.kind == "dtype"
