@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.attribute_names import ScriptBase
+from gradsh.engine.attribute_names import COPIED_AS, ScriptBase
 from gradsh.text.fault import fail
 
 _ATOMS = (
@@ -111,6 +111,7 @@ def _deque(x: Any, kind: object, part: Part, memo: Memo | None) -> object:
 
 
 def _dict(x: Any, kind: Any, part: Part, memo: Memo | None) -> object:
+    kind = kind.__dict__.get(COPIED_AS, kind)
     made = _begun(x, kind(x.default_factory) if isinstance(x, defaultdict) else kind(), memo)
     for key, value in list(x.items()):
         kind.__setitem__(made, part(key), part(value))

@@ -9,6 +9,9 @@ from typing import Any
 
 from gradsh.text.fault import fail
 
+COPIED_AS = ".copied_as"
+"""Under which a class of dictionaries holds the class of its copies: no program can name it."""
+
 
 class ScriptBase:
     """Base of classes whose instances offer and take every ordinary name. Scripts may derive from them."""

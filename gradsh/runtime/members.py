@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.engine.attribute_names import attributes_of
+from gradsh.engine.attribute_names import COPIED_AS, attributes_of
 from gradsh.runtime.allowlist import offer
 from gradsh.text.fault import fail
 
@@ -118,6 +118,9 @@ class Attributes(dict[str, Any]):
         return value
 
 
+setattr(Attributes, COPIED_AS, dict)  # a copy is not the object's
+Attributes.__name__ = Attributes.__qualname__ = "dict"  # as Python shows it
+Attributes.__module__ = "builtins"
 offer(Attributes, "copy get items keys pop setdefault update values __setitem__ __len__ __getitem__ __contains__ __iter__")
 
 

@@ -288,6 +288,16 @@ def test_only_weights_are_loaded_unless_the_program_asks_for_more() -> None:
     assert [failure.problem.message.partition(".")[0] for failure in failures] == ["Weights only load failed"] * 2
 
 
+def test_copies_of_attributes_are_dictionaries() -> None:
+    printed, _, failures, _ = run(
+        "import copy\nclass Config:\n    pass\nc = Config()\nc.sizes = [1]\nheld = copy.deepcopy(c.__dict__)\nheld['sizes'].append(2)\n"
+        "copy.copy(vars(c))['more'] = 1\nprint(c.sizes, held, type(held), type(vars(c)), hasattr(c, 'more'))\n"
+        "torch.save({'config': vars(c)}, 'f')\nprint(torch.load('f'))"
+    )
+    assert printed == "[1] {'sizes': [1, 2]} <class 'dict'> <class 'dict'> False\n{'config': {'sizes': [1]}}\n"
+    assert failures == []
+
+
 def test_paths_keep_texts_in_the_session() -> None:
     printed, _, failures, _ = run(
         "from pathlib import Path\nplace = Path('vocabulary') / 'words.txt'\nplace.write_text('a\\nb', encoding='utf-8')\n"
