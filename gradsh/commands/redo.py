@@ -27,6 +27,9 @@ def run(state: State) -> Report:
         return Report(())
     *rest, last = stack
     for entry in last.entries:
+        if entry.cut:
+            state.history.append(entry)
+            continue
         state.control.run_text(entry.text, entry.source, muted=True, first_line=int(entry.line))
     state.extras["undo"] = rest
     return Report(last.entries, told("redid", last.entries, state))

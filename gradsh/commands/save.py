@@ -50,9 +50,9 @@ def run(state: State, file: File, *, expect: bool = False) -> Report:
 
 
 def script_of(state: State, *, failed: bool) -> tuple[str, int, int]:
-    """Return the session as a script, with the statements that failed or without; and how many it has and leaves out."""
+    """Return the session as a script, with the statements that failed (by themselves) or without; and how many it has and leaves out."""
     entries = [entry for entry in state.history if in_story(entry)]
-    kept = [entry for entry in entries if failed or entry.ok]
+    kept = [entry for entry in entries if (failed and not entry.cut) or entry.ok]
     text = "#!/usr/bin/env gradsh\n" + "".join(f"{entry.text}\n" for entry in spaced(kept))
     return text, len(kept), len(entries) - len(kept)
 

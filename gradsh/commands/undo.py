@@ -56,7 +56,8 @@ def run(state: State, n: int = 1) -> Report:
     taken = [entry for group in groups[-n:] for entry in group]
     if not taken:
         return Report((), 0)
-    if not agreed(state, sum(entry.seconds for entry in rest), len(rest), "undo"):
+    cut = [entry for entry in rest if entry.cut]
+    if not agreed(state, sum(entry.seconds for entry in rest if not entry.cut), len(rest) - len(cut), "undo"):
         return Report((), 0, declined=True, said="nothing undone")
     stack, before = redoable(state), standing(state.variables)
     marks = {name: place for name, place in state.extras.get("mark", {}).items() if place <= len(groups[:-n])}
@@ -66,8 +67,11 @@ def run(state: State, n: int = 1) -> Report:
         stack.append(Undone(len(steps(state)[1]), tuple(rest[replayed:])))
         taken = rest[replayed:] + taken
     state.extras |= {"undo": stack, "mark": marks}
-    back = "; ".join(_back(before, standing(state.variables)))
-    return Report(tuple(taken), replayed, said=told("undid", taken, state) + (f"\n  {back}" if back else ""))
+    said = [told("undid", taken, state)]
+    if back := "; ".join(_back(before, standing(state.variables))):
+        said.append(f"  {back}")
+    said += [f"  line {entry.line} is not run again (Ctrl-C or a limit ended it): what it did is gone" for entry in cut]
+    return Report(tuple(taken), replayed, said="\n".join(said))
 
 
 _SINGLY = 3

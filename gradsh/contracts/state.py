@@ -33,7 +33,8 @@ class Entry(NamedTuple):
     """A top-level statement that was run: its text, the line it began on, the name of its source, whether it passed.
 
     `seconds` is how long it took, `unit` the number of its code, `mark` a sequence number that no node made before it
-    exceeds, `command` the name of the command that it is (empty: it is none).
+    exceeds, `command` the name of the command that it is (empty: it is none), `cut` whether Ctrl-C or a limit ended it: nothing
+    says where, so it is not run again.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Entry(NamedTuple):
     unit: int = -1
     mark: int = 0
     command: str = ""
+    cut: bool = False
 
 
 class Pin(NamedTuple):

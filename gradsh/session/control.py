@@ -227,6 +227,9 @@ class Controls(ABC):
         """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
         self.reset()
         for number, entry in enumerate(entries):
+            if entry.cut:
+                self.state.history.append(entry)
+                continue
             outcome = self.run(entry.text, quiet, name=entry.source, keep_going=True, first_line=int(entry.line))
             if outcome.interrupted:
                 return number

@@ -76,7 +76,7 @@ def _run(copy: Any, text: str) -> Problem | None:
 def _units(session: Any) -> list[tuple[Unit, bool]]:
     """Return the statements that make the program what it is, and whether each passed."""
     state = session.state
-    entries = [entry for entry in state.history if in_story(entry) and entry.command not in LOOKS]
+    entries = [entry for entry in state.history if in_story(entry) and entry.command not in LOOKS and not entry.cut]
     numbered = ((session.machine.units.numbered(entry.unit), entry.ok) for entry in entries)
     return [(unit, ok) for unit, ok in numbered if unit is not None]
 

@@ -292,7 +292,8 @@ class Session(Reports):
         failed = self.machine.run_statement(statement, source)
         seconds = time.perf_counter() - begun
         text = text_of(source, statement.span)
-        state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark, name))
+        cut = failed is not None and failed.problem.kind in {"interrupt", "limit"}
+        state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark, name, cut))
         try:
             self._look_after(line, seconds)
         except BaseException as error:  # noqa: BLE001  # what is watched is a script's own expression, and may fail in any way

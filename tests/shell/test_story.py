@@ -94,6 +94,20 @@ def test_undo_of_several_statements_says_what_came_back(talk: Talk) -> None:
     assert any(isinstance(event, Failure) for event in talk.events)
 
 
+def test_what_was_cut_short_is_not_run_again(talk: Talk, tmp_path: Path) -> None:
+    talk("x = 1")
+    talk("for i in range(9):\n    x += 1\n    if i == 4: ones(1 << 50)\n")
+    assert talk.value("x") == "6"
+    talk("y = 2")
+    talk("z = 3")
+    told = "line 1 is not run again (Ctrl-C or a limit ended it): what it did is gone"
+    assert talk("undo") == f"undid line 1: z = 3\n  x is again 1; i, z are gone\n  {told}"
+    assert talk("undo") == f"undid line 1: y = 2\n  y is gone\n  {told}"
+    assert talk("redo") == "redid line 1: y = 2"
+    assert talk(f"save {tmp_path}/s.grad --expect") == f"wrote 2 statements to {tmp_path}/s.grad; 1 failed, not written"
+    assert "range" not in (tmp_path / "s.grad").read_text()
+
+
 def test_undo_asks_before_a_long_replay(talk: Talk) -> None:
     talk("a = 1")
     talk("b = 2")
