@@ -100,7 +100,7 @@ def _sandboxed(limits: Limits, text: str) -> Limits:
         raise ValueError(f"sandbox can be on or off, not {text!r}")
     if text == "off" and sandbox.standing():
         raise ValueError("the sandbox cannot be turned off: start gradsh again")
-    if text == "on":
+    if text == "on" and not sandbox.standing():
         sandbox.insist()
         sandbox.enter((limits.allow_files,) if limits.allow_files else (), keep_input=True)
     return limits._replace(sandbox=text)

@@ -42,8 +42,10 @@ class Host:
         self.plain = plain
         self.config: Config = read_config()
         self.keys: tuple[tuple[str, str], ...] = ()
-        self.history = HistoryFile(state_folder() / "history")
-        sandbox.own(str(state_folder()))
+        self.folder = state_folder()
+        """Where it writes; asked once, since a sandbox drops the environment."""
+        self.history = HistoryFile(self.folder / "history")
+        sandbox.own(str(self.folder))
         if options.limits.sandbox == "on":  # now, as no other thread runs yet
             changed(options.limits, "sandbox", "on")
         self.sink = ShellSink(plain, lambda: not plain and bool(self.setting("pager")))
@@ -115,7 +117,7 @@ class Host:
         """Where the session's statements go when the process has to be ended, and the script that they make."""
         from gradsh.commands.save import script_of
 
-        return str(state_folder() / "last.grad"), script_of(session.state, failed=False)[0]
+        return str(self.folder / "last.grad"), script_of(session.state, failed=False)[0]
 
     def _end_stuck(self, session: "Session", line: int, reason: str) -> None:
         """End the process, which is in a call that nothing can stop, once the session is saved."""
@@ -257,7 +259,7 @@ class Host:
             return
         from gradsh.commands.save import script_of
 
-        file = state_folder() / "last.grad"
+        file = self.folder / "last.grad"
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_whole(file, script_of(self.session.state, failed=False)[0].encode())

@@ -12,8 +12,7 @@ PLAINLY = [{}, {"NO_COLOR": "1"}]
 @pytest.mark.skipif(bool(LACKING), reason=f"this system has no {' and no '.join(LACKING)}")
 @pytest.mark.parametrize("environment", PLAINLY, ids=["editor", "plain"])
 def test_the_session_goes_on_behind_the_walls(environment: dict[str, str], tmp_path) -> None:
-    home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
-    with Terminal(**environment, **home) as terminal:
+    with Terminal(**environment, HOME=str(tmp_path), XDG_CONFIG_HOME="", XDG_STATE_HOME="") as terminal:
         terminal.until(terminal.at_prompt, "the prompt")
         terminal.enter("x = ones(2, requires_grad=True)")
         terminal.enter("set sandbox on")
@@ -22,9 +21,11 @@ def test_the_session_goes_on_behind_the_walls(environment: dict[str, str], tmp_p
         assert "wrote x.grad" in terminal.run("backward y")
         assert "[2., 2.]" in terminal.run("x.grad")
         assert "cannot be turned off" in terminal.run("set sandbox off")
-        terminal.enter("print(x)")
+        assert "undid 2 statements" in terminal.run("undo 2")
+        assert "error" not in terminal.run("x")
         terminal.press("quit\r")
-        terminal.status()
+        assert terminal.status() == 0
+        assert "it is kept in" in terminal.shown()
     histories = [path for path in tmp_path.rglob("*") if path.is_file() and "backward y" in path.read_text(errors="replace")]
     assert histories, "the history is still written"
 
