@@ -192,6 +192,8 @@ class Units:
 
     def __init__(self) -> None:
         self._units: dict[str, Unit] = {}
+        self._forgotten = 0
+        """How many of them belong to what the session was before it began anew."""
         self._spans: dict[tuple[int, int], tuple[Any, Span]] = {}
         self._statements: dict[str, dict[int, Span]] = {}
         self._headers: dict[str, dict[Span, Span]] = {}
@@ -203,18 +205,22 @@ class Units:
         """Keep a unit."""
         self._units[filename] = unit
 
+    def forget(self) -> None:
+        """Let the program begin anew; what is left of the old one is still found by its code."""
+        self._forgotten = len(self._units)
+
     def numbered(self, number: int) -> Unit | None:
         """Return the unit of a number, None for one that was never compiled."""
         return self._units.get(f"<gradsh {number}>")
 
     def all(self) -> Iterator[Unit]:
-        """Yield all units, latest first."""
-        return reversed(self._units.values())
+        """Yield all units of the program, latest first."""
+        return islice(reversed(self._units.values()), len(self._units) - self._forgotten)
 
     def before(self, unit: Unit) -> Iterator[Unit]:
         """Yield the units that were compiled before one, latest first."""
         found = False
-        for other in reversed(self._units.values()):
+        for other in self.all():
             if found:
                 yield other
             found = found or other is unit

@@ -151,6 +151,7 @@ class Machine:
     def reset(self) -> None:
         """Forget every name of the program."""
         self.program.clear()
+        self.units.forget()
         self.shown.forget()
         self.taken.clear()
         self.brought.clear()

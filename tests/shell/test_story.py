@@ -108,6 +108,12 @@ def test_what_was_cut_short_is_not_run_again(talk: Talk, tmp_path: Path) -> None
     assert "range" not in (tmp_path / "s.grad").read_text()
 
 
+def test_lines_of_a_story_are_told_once_after_undo(talk: Talk) -> None:
+    talk("x = ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\nundo\nredo\nz.backward()")
+    (failed,) = [event.problem for event in talk.events if isinstance(event, Failure)]
+    assert any("repeat line 2 before line 6" in line for line in failed.help), failed.help
+
+
 def test_undo_asks_before_a_long_replay(talk: Talk) -> None:
     talk("a = 1")
     talk("b = 2")
