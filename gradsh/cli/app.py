@@ -183,8 +183,8 @@ def run(
         raise typer.Exit(list_parameters(options))
     if report and code is None and not files and sys.stdin is not None and sys.stdin.isatty():
         raise typer.BadParameter("--report needs a script; in the shell, `save FILE.html` writes one")
-    if top and engine == "torch":
-        raise typer.BadParameter("--top needs gradsh's engine")
+    if engine == "torch" and (top or stays):
+        raise typer.BadParameter(f"{'--top' if top else '-i'} needs gradsh's engine")
     options = options._replace(report=_report(report, "run"))
     if device and engine == "gradsh":
         raise typer.BadParameter("--device needs --engine torch")

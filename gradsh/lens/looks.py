@@ -4,6 +4,7 @@ A look reads the names of a frame (or of a dictionary of variables), runs the sa
 what that returns.
 """
 
+from codeop import compile_command
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from gradsh.render.text import result_text
 from gradsh.runtime.activation import scopes
 from gradsh.runtime.machine import Invocation
 from gradsh.text.fault import fail
+from gradsh.text.line import Line
 from gradsh.text.span import Source, Span
 from gradsh.view.shapes import View
 
@@ -90,6 +92,11 @@ class LensControl:
         """Return -1: a program that Python runs has no numbered statements."""
         del where
         return -1
+
+    def told(self, line: int, file: str) -> int:
+        """Return a line as it is told: with the name of its file, unless the last failure was in that."""
+        failed = self.watcher.told
+        return Line(line, "" if failed is None or failed.source.name == file else file)
 
     def warn(self, message: str) -> None:
         """Keep a hint."""
@@ -178,9 +185,18 @@ def is_command(text: str, bound: Mapping[str, object]) -> bool:
     """Tell whether a line is a command that a lens answers, and no statement of Python's."""
     try:
         body = parse(Source("<command>", text), GRAMMARS, bound).body
-    except Exception:  # noqa: BLE001  # then Python says what is wrong with it
-        return False
+    except Exception:  # noqa: BLE001  # then the command says what is wrong with it, where it is nothing of Python's
+        name = text.strip().partition(" ")[0]
+        return name in COMMANDS and name not in bound and not _is_python(text)
     return len(body) == 1 and isinstance(body[0], Command) and body[0].name in COMMANDS
+
+
+def _is_python(text: str) -> bool:
+    try:
+        compile_command(text)
+    except (SyntaxError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def run_line(watcher: "Watcher", text: str, variables: Mapping[str, object], frame: FrameType | None = None) -> Look:

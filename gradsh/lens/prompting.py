@@ -19,6 +19,16 @@ class Prompt(code.InteractiveConsole):
     def __init__(self, frame: Any) -> None:
         super().__init__({**frame.f_globals, **variables_of(frame)}, "<gradsh line>")
         self.frame = frame
+        self.stopped_by = sys.exception()
+
+    def showtraceback(self) -> None:
+        """Show the traceback of what was typed, without that of the failure at which the program stopped."""
+        error = sys.exception()
+        while error is not None:
+            if error.__context__ is self.stopped_by:
+                error.__context__ = None
+            error = error.__context__
+        super().showtraceback()
 
     def push(self, line: str, *arguments: object, **more: object) -> bool:
         """Run a line: a command of gradsh's, or Python."""

@@ -34,6 +34,13 @@ def test_without_torch_the_lens_says_how_to_install_it(tmp_path: Path) -> None:
     assert 'ImportError: gradsh.lens: this needs PyTorch: install it with `pip install "gradsh[torch]"`' in ran.stderr
 
 
+def test_what_only_gradsh_s_engine_has_is_refused_with_the_other() -> None:
+    for option in ("-i", "--top"):
+        words = [sys.executable, "-m", "gradsh", "run", "--engine", "torch", option, "-c", "1"]
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[2])
+        assert (ran.returncode, f"{option} needs gradsh's engine" in ran.stderr) == (2, True)
+
+
 def test_usage_is_told() -> None:
     from gradsh.lens.tracing import parse
 
@@ -191,7 +198,7 @@ for step in range(5):
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, close_fds=True,
         )
         os.close(slave)
-        os.write(master, b"buffers z\nprint(z.shape, 6 * 7)\ngraph nothing\nc\n")
+        os.write(master, b"buffers z\nprint(z.shape, 6 * 7)\ngraph nothing\nwhy\nvars --format svg\n1 / 0\nc\n")
         seen = b""
         try:
             while chunk := os.read(master, 65536):
@@ -203,6 +210,10 @@ for step in range(5):
         assert "freed by line 6" in text
         assert "torch.Size([]) 42" in text
         assert "NameError: name 'nothing' is not defined" in text
+        assert "freed here" in text.partition("NameError")[2]
+        assert "'svg' is not one of text, json" in text
+        assert "ZeroDivisionError" in text
+        assert "During handling" not in text
         assert text.rstrip().splitlines()[-1].startswith("RuntimeError: Trying to backward")
 
     def test_a_module_runs_as_python_m_does(self, tmp_path: Path) -> None:
