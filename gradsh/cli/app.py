@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+import typer.core
 
 from gradsh.process import landlock, seccomp
 from gradsh.process.blas_threads import hold
@@ -17,8 +18,18 @@ if TYPE_CHECKING:
     from gradsh.cli.manual import Flag, Sub
     from gradsh.report.page import ReportFile
 
+
+class Subcommands(typer.core.TyperGroup):
+    """The subcommands, each told with its whole sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of `gradsh --help`."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.commands[name].help or "") for name in self.list_commands(ctx)])
+
+
 app = typer.Typer(
-    name="gradsh", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
+    cls=Subcommands, name="gradsh", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Find out why a PyTorch backward fails, what it saved and freed, and what holds memory. "
     "`gradsh` opens the shell, `gradsh FILE` runs a script.",

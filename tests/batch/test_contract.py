@@ -162,6 +162,7 @@ def test_version_and_help(gradsh: Callable) -> None:
     done = gradsh("--help", env={"GITHUB_ACTIONS": "1", "FORCE_COLOR": "1"})
     assert done.status == 0
     assert "test" in done.out
+    assert "..." not in done.out.partition("Commands:")[2]
     assert "\x1b" not in done.out
     assert "─" not in done.out
 
@@ -263,6 +264,7 @@ def test_output_bound(gradsh: Callable) -> None:
     assert done.status == 1
     assert len(done.out) < 2000
     assert "--max-output" in done.err
+    assert "the output is larger than --max-output allows (10 bytes)" in gradsh("run", "--max-output", "10", "-c", "print('x' * 99)").err
 
 
 def test_windows_line_ends_and_bom(gradsh: Callable) -> None:
