@@ -359,7 +359,7 @@ class Session(Reports):
     def tell_failure(self, failed: StatementFailure, *, expected: bool) -> str:
         """Remember and tell a failure; return its kind."""
         problem, most = failed.problem, self.limits.max_output
-        if most and len(problem.message) > most:
+        if most and problem.kind != "limit" and len(problem.message) > most:
             problem = problem._replace(message=f"{problem.message[:most]}… ({len(problem.message):,} characters)")
         if expected and self.depth:
             self.spend(len(problem.message))
