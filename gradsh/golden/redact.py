@@ -1,7 +1,7 @@
 r"""Patterns with names for what differs from run to run: `[TIME]` in an expected line stands for a time.
 
 Some are known everywhere; a script defines its own (`#@ [ID] /id \d+/`), and so does `[tool.gradsh.redact]` of a `pyproject.toml`
-(`ID = 'id \d+'`). Those, and the ones that a script names (`#@ [TIME]`), are also put into lines that are written.
+(`ID = 'id \d+'`). Those, the addresses of objects and the ones that a script names (`#@ [TIME]`) are also put into lines that are written.
 """
 
 import re
@@ -24,6 +24,7 @@ class Redaction(NamedTuple):
 
 KNOWN = (
     Redaction("PTR", r"0x[0-9a-fA-F]+"),
+    Redaction("ADDRESS", r"(?<=\bat )0x[0-9a-f]{6,}\b", written=True),  # of an object: no two runs agree on it
     Redaction("TIME", r"\d+(?:\.\d+)?(?:e[-+]?\d+)? ?(?:ns|us|µs|μs|ms|s|min|h)\b"),
     Redaction("DATE", r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?"),
     Redaction("BYTES", r"\d+(?:\.\d+)? ?(?:B|[KMGT]i?B)\b"),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gradsh.golden.check import Checked, CheckedRun, Mismatch
-from gradsh.golden.compare import Tolerance
+from gradsh.golden.compare import Tolerance, text_matches
 from gradsh.golden.update import proposed, write
 from gradsh.text.expectations import scan
 from gradsh.text.span import Source
@@ -26,6 +26,14 @@ def test_inserts_below_the_statement() -> None:
 
 def test_last_line_without_an_end() -> None:
     assert proposed(outcome("x", CheckedRun(1, 1, ("1",)))).text == "x\n#> 1\n"
+
+
+def test_addresses_of_objects_are_written_as_a_pattern_that_matches_again() -> None:
+    shown = ("<F object at 0x7fb3e8b480c0>", "0xff at 0x12")
+    found = proposed(outcome("x\n", CheckedRun(1, 1, shown)))
+    assert found.text == "x\n#> <F object at [ADDRESS]>\n#> 0xff at 0x12\n"
+    assert text_matches("<F object at [ADDRESS]>", "<F object at 0x7f2ba77430c0>", Tolerance())
+    assert not text_matches("[ADDRESS]", "0x7f2ba77430c0", Tolerance())
 
 
 def test_replaces_only_what_differs() -> None:
