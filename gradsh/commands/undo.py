@@ -21,6 +21,8 @@ OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain
 """Commands that are no part of a session's story: they act on the session itself, or the statements they ran tell it."""
 LOOKS = frozenset({"graph", "browse", "buffers", "plan", "memory", "top", "leaks", "holders", "vars", "diff", "why", "check"})
 """Commands that only look: there is nothing to undo in them."""
+_HALFWAY = frozenset({"", "backward", "time", "expect"})
+"""Statements ("") and commands that may have done something before they failed; of others nothing is to be undone."""
 _PART = r"[A-Za-z_][\w.]*(?:\[[\w'\":., -]*\][\w.]*)*"
 _GLANCE = re.compile(rf"(?:{_PART}|print\((?:{_PART}(?:, *)?)*\)|watch|retain|backward\b.*--plan\b.*)")
 """Statements that show what is there and run nothing."""
@@ -114,7 +116,9 @@ def steps(state: State) -> tuple[list[Entry], list[list[Entry]]]:
 
 
 def is_look(entry: Entry) -> bool:
-    """Whether a statement only shows what is there."""
+    """Whether a statement only shows what is there, or is a command that failed and did nothing."""
+    if not entry.ok and entry.command not in _HALFWAY:
+        return True
     return entry.command in LOOKS or _GLANCE.fullmatch(entry.text) is not None
 
 

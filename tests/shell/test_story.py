@@ -94,6 +94,13 @@ def test_undo_of_several_statements_says_what_came_back(talk: Talk) -> None:
     assert any(isinstance(event, Failure) for event in talk.events)
 
 
+def test_a_command_that_failed_is_not_undone(talk: Talk) -> None:
+    talk("x = 1")
+    for failing in ("retain nothing", "release nothing", "set colour on", "watch x --of", "back nowhere"):
+        talk(failing)
+    assert talk("undo") == "undid line 1: x = 1\n  x is gone"
+
+
 def test_what_was_cut_short_is_not_run_again(talk: Talk, tmp_path: Path) -> None:
     talk("x = 1")
     talk("for i in range(9):\n    x += 1\n    if i == 4: ones(1 << 50)\n")
