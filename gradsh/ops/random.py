@@ -335,7 +335,8 @@ def _check_std(std: Array) -> None:
 def _normal_both(mean: Array, std: Array, generator: object) -> Array:
     _check_std(std)
     shape = np.broadcast_shapes(mean.shape, std.shape)
-    return _standard(shape, mean.dtype, generator) * std + mean
+    scaled = _standard(shape, mean.dtype, generator) * std
+    return np.asarray(scaled, mean.dtype) + mean
 
 
 def _normal_mean(mean: Array, std: float, generator: object) -> Array:
@@ -351,7 +352,7 @@ def _normal_std(mean: float, std: Array, generator: object) -> Array:
 
 op(
     "normal(mean, std, *, generator: any? = None)", "NormalBackward3", "Normal numbers with means and deviations of two tensors.",
-    forward=_normal_both, dtypes="promote", spaces=TORCH,
+    forward=_normal_both, spaces=TORCH,
     grads={
         "mean": writes(1)(lambda grad, mean_sizes: zeros_of_shape(grad, mean_sizes)),
         "std": writes(1)(lambda grad, std_sizes: zeros_of_shape(grad, std_sizes)),

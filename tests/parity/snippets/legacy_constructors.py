@@ -39,3 +39,10 @@ for call in (lambda: x.round(3), lambda: x.sin(1), lambda: x.float().logit(1, 2)
         call()
     except TypeError as e:
         print(e)
+
+for mean in (torch.zeros(3, dtype=torch.long), torch.ones(3), torch.ones(3, dtype=torch.float64)):
+    for std in (torch.arange(3), torch.ones(3) * 0.3, torch.ones(3, dtype=torch.float64) * 0.7):
+        try:
+            print(torch.normal(mean, std))
+        except NotImplementedError as e:
+            print(e)
