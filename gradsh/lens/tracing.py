@@ -229,6 +229,8 @@ class _Trace:
         from gradsh.diagnosis.explain_graph import GRAPH_STORIES
         from gradsh.lens.diagnose import told
 
+        if isinstance(error, SyntaxError | NameError) and not self.as_json and self.options.program.endswith(".grad"):
+            self.err.write(f"  help: `gradsh run --engine torch {self.options.program}` runs a script of gradsh's on PyTorch\n")
         if isinstance(error, SyntaxError):
             self._tell_syntax(error)
         elif self.as_json or kind_of(error) in GRAPH_STORIES:

@@ -96,6 +96,13 @@ class TestOnPyTorch:
         ran = self.run(tmp_path, "import nothing_of_this_name")
         assert (ran.status, ran.err.splitlines()[-1]) == (1, "ModuleNotFoundError: No module named 'nothing_of_this_name'")
 
+    @pytest.mark.parametrize("text", ["x = ones(2)", "import torch\ny = torch.ones(2, requires_grad=True).sum()\nbackward y"])
+    def test_a_script_of_gradsh_is_sent_to_run(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "x.grad").write_text(text)
+        ran = trace("x.grad", folder=tmp_path)
+        assert ran.status == 1
+        assert "  help: `gradsh run --engine torch x.grad` runs a script of gradsh's on PyTorch\n" in ran.err
+
     def test_a_caught_failure_is_the_program_s(self, tmp_path: Path) -> None:
         text = TWICE.replace(
             'z.backward()\nprint("never")',"try:\n    z.backward()\nexcept RuntimeError as e:\n    print(type(e), e.__dict__)",
