@@ -1,7 +1,7 @@
 """Functions that numpy takes from the C library number by number where the processor has no AVX-512: of float32 by formulas.
 
-Coefficients are fitted with 50 digits to the functions themselves. Results are off by 2.7 units in the last place at most (logaddexp: by 4), mostly
-by less than one.
+Coefficients are fitted with 50 digits to the functions themselves. Results are off by 2.7 units in the last place at most (logaddexp: by
+4), mostly by less than one.
 """
 
 from collections.abc import Callable, Sequence
