@@ -1,4 +1,4 @@
-"""Static facts about a block of our tree: which names it binds in its own scope, and whether it yields."""
+"""Static facts about a block of our tree: which names it binds in its own scope, whether it yields, whose program it is."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

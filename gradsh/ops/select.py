@@ -71,7 +71,7 @@ def _masked(self: Array, mask: Array, value: Array | float) -> Array:
 
 def _masked_in_place(self: Array, mask: Array, value: Array | float) -> Array:
     """As `_masked`; sizes that do not fit are named in the order of the arguments."""
-    if mask.dtype.kind == "b":
+    if mask.shape != self.shape and mask.dtype.kind == "b":
         broadcast_shapes(self.shape, mask.shape)
     return _masked(self, mask, value)
 

@@ -31,6 +31,8 @@ from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 
+_CONVERSIONS = {**ALIASES, **{one.name: one for one in FOREIGN}}
+"""Dtypes by the methods that convert to them."""
 _METHODS = {
     "cuda": "it does nothing with `--cuda ignore`, else it is an error, as in PyTorch without a GPU",
     "mkdir": "it does not create a folder",
@@ -198,7 +200,7 @@ class NameChecker:
                 for one in node.args:
                     self._dtype(self._value(one))
             elif not node.args and name not in self.bound:
-                self._dtype({each.name: each for each in FOREIGN}.get(name) or ALIASES.get(name))
+                self._dtype(_CONVERSIONS.get(name))
         except TypeError as error:
             self._tell("other", str(error), node.span, _fields(error).get("way", ""))
 
