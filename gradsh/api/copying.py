@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.attribute_names import COPIED_AS, ScriptBase
+from gradsh.engine.graph.tensor import Parameter, Tensor, make
+from gradsh.engine.values.storage import owner_of
 from gradsh.text.fault import fail
 
 _ATOMS = (
@@ -21,6 +23,10 @@ _ATOMS = (
 )
 Memo = dict[int, Any]
 Part = Callable[[Any], Any]
+
+
+class Saving(dict[int, Any]):
+    """The memo of a copy that stands for a file: tensors become what PyTorch reads from one."""
 
 
 def copy(x: object) -> Any:
@@ -33,6 +39,11 @@ def deepcopy(x: object, memo: None = None) -> Any:
     if memo is not None:
         raise fail("type", "deepcopy(x, memo) is not part of gradsh: put both objects into one tuple and copy that", TypeError)
     return _deep(x, {})
+
+
+def saved_copy(x: object) -> Any:
+    """Return what is left of an object in a file: tensors are leaves without gradients, over a copy of the memory that they share."""
+    return _deep(x, Saving())
 
 
 def _deep(x: object, memo: Memo) -> object:
@@ -49,7 +60,11 @@ def _copied(x: Any, part: Part, memo: Memo | None) -> object:
     kind = type(x)
     if isinstance(x, _ATOMS):
         return x
+    if isinstance(x, Tensor) and (memo is None or isinstance(memo, Saving)):
+        return _filled(x, _rebuilt(x, kind, memo), part)
     own = _special(kind, "__copy__" if memo is None else "__deepcopy__")
+    if own is _special(Tensor, "__deepcopy__") and not isinstance(x, Parameter):  # whose own protocol drops them
+        return _filled(x, own(x, memo), part)
     if own is not None:
         return own(x) if memo is None else own(x, memo)
     for base, how in _HOW.items():
@@ -85,9 +100,30 @@ def _begun(x: object, made: object, memo: Memo | None) -> Any:
     return made
 
 
+def _rebuilt(x: Tensor, kind: type, memo: Memo | None) -> Tensor:
+    """Return a leaf over the same memory, or over its copy in `memo`: what PyTorch makes of a tensor that was pickled."""
+    array = x.array
+    if memo is not None:
+        owner = owner_of(array)
+        if id(owner) not in memo:
+            memo[id(owner)] = owner.copy("K").ravel("K")
+            memo.setdefault(id(memo), []).append(owner)
+        start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        array = np.ndarray(array.shape, array.dtype, memo[id(owner)], start, array.strides)
+    plain = make(array)
+    plain.counter.version = int(kind is Tensor)  # PyTorch sets a plain tensor's memory in place
+    made: Tensor = object.__new__(kind)
+    for name in ("array", "descriptor", "own_counter", "grad_fn_ref", "meta", "needs_grad"):
+        object.__setattr__(made, name, getattr(plain, name))
+    _begun(x, made, memo)
+    return made.requires_grad_(x.requires_grad)
+
+
 def _filled(x: object, made: object, part: Part) -> Any:
     """Give a copy what the dictionary and the slots of an instance hold."""
     for base in type(x).__mro__:
+        if base is Tensor:
+            break
         slots = base.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in {"__dict__", "__weakref__"} and hasattr(x, name):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
-from gradsh.api.copying import deepcopy
+from gradsh.api.copying import saved_copy
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase
@@ -89,7 +89,7 @@ def save(obj: object, f: object, pickle_module: object = None, pickle_protocol: 
     """Keep a copy of an object under a file's name, for `load` in the same session."""
     del pickle_module, pickle_protocol
     tell(save, f", '{f}'")
-    current().files[_name(f)] = deepcopy(obj)
+    current().files[_name(f)] = saved_copy(obj)
 
 
 def load(
@@ -177,7 +177,7 @@ def kept(f: object) -> object:
     if name not in current().files:
         way = "torch.load returns what torch.save kept in this session; for a file of the disk run `gradsh trace FILE`"
         raise fail("io", f"[Errno 2] No such file or directory: '{name}'", FileNotFoundError, name=name, way=way)
-    return deepcopy(current().files[name])
+    return saved_copy(current().files[name])
 
 
 def _name(f: Any) -> str:

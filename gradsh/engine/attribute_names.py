@@ -27,8 +27,8 @@ class ScriptBase:
 
 
 def ordinary(name: object) -> bool:
-    """Tell whether a name has no meaning to Python itself."""
-    return isinstance(name, str) and not (name[:2] == "__" == name[-2:])
+    """Tell whether a name has no meaning to Python itself where an instance has it; `__name__` has one on classes and functions."""
+    return isinstance(name, str) and (name == "__name__" or not (name[:2] == "__" == name[-2:]))
 
 
 def read(owner: object, name: str, *default: object) -> Any:

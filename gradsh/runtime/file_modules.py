@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.runtime.library import Library, listed
 from gradsh.runtime.session_files import with_no_such_file
+from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -53,6 +54,15 @@ def _held(path: object) -> str:
     if not is_file(path):
         raise with_no_such_file(f"[Errno 2] No such file or directory: '{path}'", str(path))
     return str(path)
+
+
+def _size(filename: object) -> int:
+    """Return the bytes of a file that the program wrote. Raises TypeError for an object that is kept as it is."""
+    found = current().files[_held(filename)]
+    if not isinstance(found, (str, bytes)):
+        way = "leave its size out, or run the program on PyTorch: `gradsh trace FILE`"
+        raise fail("type", f"'{filename}' has no size: gradsh keeps the object and writes no file", TypeError, way=way)
+    return len(found.encode() if isinstance(found, str) else found)
 
 
 def remove(path: object) -> None:
@@ -147,7 +157,7 @@ def load_os_path(_: "Machine") -> Mapping[str, object]:
 
     names = "join basename dirname split splitext splitdrive normpath normcase isabs commonprefix commonpath sep curdir pardir"
     return listed(posixpath, names) | {
-        "relpath": relpath, "getsize": lambda filename: len(current().files[_held(filename)]), "expandvars": str,
+        "relpath": relpath, "getsize": _size, "expandvars": str,
         "getmtime": lambda filename: 0.0, "islink": lambda path: False, "isfile": is_file, "isdir": is_folder,
         "exists": lambda path: is_file(path) or is_folder(path),
         "abspath": lambda path: str(path), "expanduser": lambda path: str(path), "realpath": lambda path: str(path),

@@ -9,6 +9,7 @@ subclass could lie about being equal.
 
 import enum
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -35,6 +36,11 @@ from gradsh.runtime.type_proxies import KindOf
 from gradsh.text.fault import fail
 
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
+_FUNCTION_NAMES = frozenset({"__name__", "__qualname__", "__doc__"})
+_CALLED = frozenset({"__enter__", "__exit__", "__iter__", "__next__", "__len__"})
+"""What `with`, `for` and `len` call, whatever the object: a script may call it, too."""
+_NAMED = frozenset({FunctionType, partial})
+"""Functions that hold what a script gives them."""
 _OBJECT = frozenset({"__init__", "__repr__", "__str__", "__eq__", "__ne__", "__hash__", "__doc__"})
 BAGS: set[type] = set()
 """Classes of ours whose instances hold what a script put there and nothing else."""
@@ -156,7 +162,7 @@ class Guard:
 
     def _by_type(self, kind: type, name: str) -> bool:
         """Tell whether what was allowed for one value of this type is allowed for all."""
-        if kind is FunctionType:
+        if kind in _NAMED:
             return False
         return tensor_offers(name) if issubclass(kind, Tensor) else not self.keeps(kind, name)
 
@@ -224,15 +230,19 @@ class Guard:
 
     def allows(self, owner: Any, kind: type, name: str) -> bool:
         """Tell whether `owner`, of exactly type `kind`, offers attribute `name`."""
+        if name in _CALLED and not isinstance(owner, type) and kind is not super and not is_script_class(kind):
+            return hasattr(kind, name)
         table = table_of(kind) if not is_script_class(kind) else None
         if table is not None:
-            return name in table or (kind is FunctionType and self._own(owner, name))
+            return name in table or (kind in _NAMED and self._own(owner, name))
         if isinstance(owner, type):
             base = self._home(owner, name)
             return name in _CLASS_NAMES or (base is not None and self._entry_allows(base, name))
         if kind is super:
             base = self._home(owner, name)
             if name == "__init_subclass__":
+                return True
+            if name == "__setstate__" and base is not None and issubclass(base, ScriptBase):
                 return True
             return public(name) if base is None else self._entry_allows(base, name)  # not there: Python's own error says so
         if is_script_class(kind) or issubclass(kind, ScriptBase):
@@ -245,9 +255,14 @@ class Guard:
         """Tell whether a script has put the attribute on the object."""
         return _nameable(name) and name in getattr(owner, "__dict__", ())
 
-    def _own(self, function: FunctionType, name: str) -> bool:
+    def _own(self, function: FunctionType | partial[Any], name: str) -> bool:
         """Tell whether a script's function carries the attribute that the script gave it."""
-        return getattr(function, "__builtins__", None) is self.builtins and public(name) and name in function.__dict__
+        return self._lets_name(function, name) and name in function.__dict__
+
+    def _lets_name(self, function: object, name: str) -> bool:
+        """Tell whether a script may give the attribute to a function: to one of its own, or to a `partial`."""
+        own = type(function) is partial or getattr(function, "__builtins__", None) is self.builtins
+        return own and (public(name) or name in _FUNCTION_NAMES)
 
     def _entry_allows(self, base: type, name: str) -> bool:
         """Tell whether an attribute that stands in the dictionary of class `base` is offered."""
@@ -305,9 +320,8 @@ class Guard:
             return is_script_class(owner) and (name in SPECIAL_METHODS or (public(name) and not self.reserved(owner, name)))
         if is_script_class(kind) or issubclass(kind, (ScriptBase, Tensor)):
             return _nameable(name) and not self.reserved(kind, name)
-        if kind is FunctionType:
-            own = getattr(owner, "__builtins__", None) is self.builtins
-            return own and (public(name) or name in {"__name__", "__qualname__", "__doc__"})
+        if kind in _NAMED:
+            return self._lets_name(owner, name)
         if kind is np.ndarray:
             return name == "shape"
         return name == "default_factory" and name in (table_of(kind) or ())
@@ -391,8 +405,8 @@ def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _nameable(name: object) -> bool:
-    """Tell whether an object may have an attribute of that name: an ordinary one, or the number of a module in a container."""
-    return public(name) or (type(name) is str and name.isdecimal())
+    """Tell whether an object may have an attribute of that name: an ordinary one, `__name__`, or the number of a module in a container."""
+    return public(name) or (type(name) is str and (name.isdecimal() or name == "__name__"))
 
 
 def _new(cls: object, *_: object, **__: object) -> object:

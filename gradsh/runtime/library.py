@@ -239,16 +239,19 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
 
         return functools.reduce(function, ticking(), *initial)
 
+    def update_wrapper(wrapper: object, wrapped: object) -> object:
+        """Give a wrapper the wrapped function's name, docstring and attributes."""
+        if not isinstance(wrapper, type) and not machine.guard.lets_set(wrapper, "__name__"):
+            raise machine.guard.unsettable(wrapper, "__name__")
+        own = vars(wrapped) if isinstance(wrapped, FunctionType) else ()
+        for name in ("__name__", "__qualname__", "__doc__", *own):
+            with suppress(AttributeError, TypeError):
+                machine.guard.assign(wrapper, name, machine.guard.read(wrapped, name))
+        return wrapper
+
     def wraps(wrapped: object) -> Callable[[Any], Any]:
-        """Give a wrapper the wrapped function's name and docstring."""
-
-        def decorate(wrapper: object) -> object:
-            for name in ("__name__", "__qualname__", "__doc__"):
-                with suppress(AttributeError, TypeError):
-                    machine.guard.assign(wrapper, name, machine.guard.read(wrapped, name))
-            return wrapper
-
-        return decorate
+        """Return the decorator that does so for one function."""
+        return lambda wrapper: update_wrapper(wrapper, wrapped)
 
     def total_ordering(cls: object) -> object:
         """Give a script's class the comparisons that it lacks."""
@@ -261,7 +264,10 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
         """Return a function of several, of which this is the one for all other classes."""
         return Dispatched(machine, func)
 
-    own = {"wraps": wraps, "reduce": _named(reduce), "total_ordering": total_ordering, "singledispatch": singledispatch}
+    own = {
+        "wraps": wraps, "update_wrapper": update_wrapper, "reduce": _named(reduce), "total_ordering": total_ordering,
+        "singledispatch": singledispatch,
+    }
     return listed(functools, "partial lru_cache cache cmp_to_key cached_property") | own
 
 

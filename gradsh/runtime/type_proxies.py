@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsh.compiler import runtime_names
 from gradsh.engine.graph.node import Facade, Node, behind
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.allowlist import ATTRIBUTES
 from gradsh.runtime.unions import Alternative
 
@@ -14,6 +15,9 @@ _CALLABLE = frozenset({
         "OrderedDict", "defaultdict", "Counter", "deque", "NoneType",
     }
 })
+
+_IN_C = frozenset({"torch", "torch._C", "torch.return_types"})
+"""Where PyTorch's classes are that are written in C, all but Tensor."""
 
 
 class TypeProxy(Alternative):
@@ -118,8 +122,17 @@ class KindOf:
         return found
 
     def name(self, value: Any) -> str:
-        """Return the name of a value's type, as error messages have it."""
-        return self.of(value).__name__ if isinstance(behind(value), Node) else type(value).__name__
+        """Return the name of a value's type, as error messages have it: with its module, where the type is written in C."""
+        if isinstance(behind(value), Node):
+            return str(self.of(value).__name__)
+        kind = type(value)
+        if kind.__module__ in _IN_C and not issubclass(kind, Tensor):
+            return f"{kind.__module__}.{kind.__name__}"
+        try:
+            object.__getattribute__(value, ".")
+        except AttributeError as error:
+            return str(error).split("'")[1]
+        return kind.__name__
 
     def readable(self, owner: object, name: str) -> bool:
         """Tell whether a value of Python's own type has the attribute, so that only setting it fails."""

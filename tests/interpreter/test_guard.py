@@ -134,7 +134,7 @@ collections.namedtuple("T", "a b").__new__
 collections.namedtuple("T", "a b")._make.__func__
 collections.OrderedDict.__init__
 functools.wraps(f)(lambda: 3).__wrapped__
-functools.update_wrapper
+functools.update_wrapper(len, len)
 functools.singledispatchmethod
 functools.partial(f).__setstate__
 functools.partial.__new__

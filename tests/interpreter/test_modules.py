@@ -556,6 +556,15 @@ def test_saved_objects_pass_through_files_of_the_session() -> None:
     assert failures[0].problem.kind == "io"
 
 
+def test_texts_have_a_size_and_kept_objects_say_that_they_have_none() -> None:
+    printed, _, failures, _ = run(
+        "import os, torch\nwith open('a.txt', 'w') as f:\n    n = f.write('añb')\nprint(os.path.getsize('a.txt'))\n"
+        "torch.save({'w': torch.ones(2)}, 'a.pt')\nos.path.getsize('a.pt')"
+    )
+    assert printed == "4\n"
+    assert "leave its size out" in failures[0].problem.help[0]
+
+
 def test_a_device_is_set_as_without_cuda() -> None:
     assert run("import torch\ntorch.cuda.set_device(0)")[2][0].problem.message == "module 'torch._C' has no attribute '_cuda_setDevice'"
 

@@ -15,7 +15,7 @@ from gradsh.api.copying import deepcopy
 from gradsh.api.grads import clear_grads
 from gradsh.api.nn.typename import typename
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.attribute_names import ScriptBase
+from gradsh.engine.attribute_names import ScriptBase, write
 from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Tensor, make
@@ -202,16 +202,18 @@ class Optimizer(ScriptBase):
         numbers = chain.from_iterable(group["params"] for group in saved)
         own = chain.from_iterable(group["params"] for group in self.param_groups)
         by_number = dict(zip(numbers, own, strict=True))
-        self.state = OptimizerState(dict)
+        state = OptimizerState(dict)
         for key, held in state_dict["state"].items():
             parameter = by_number.get(key)
-            self.state[key if parameter is None else parameter] = _converted(held, parameter)
-        for group, given in zip(self.param_groups, saved, strict=True):
-            kept = group["params"]
-            group.clear()
-            group.update(deepcopy({name: value for name, value in given.items() if name != "params"}), params=kept)
+            state[key if parameter is None else parameter] = _converted(held, parameter)
+        self.__setstate__({"state": state, "param_groups": list(map(_loaded, self.param_groups, saved))})
         for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Take over attributes; what `load_state_dict` ends with, so that a subclass can fill in settings that a state lacks."""
+        for name, value in state.items():
+            write(self, name, value)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
         """Call `hook(optimizer)` before each `state_dict()`."""
@@ -261,6 +263,12 @@ def _parameters(group: ParamGroup) -> list[object]:
     if isinstance(given, (set, frozenset)):
         raise fail("type", _SETS, TypeError)
     return list(given) if isinstance(given, Iterable) else [given]
+
+
+def _loaded(group: ParamGroup, given: ParamGroup) -> ParamGroup:
+    """Return a group with a saved group's settings and its own parameters."""
+    own = {name: value for name, value in group.items() if name == "param_names"}
+    return {**own, **deepcopy({name: value for name, value in given.items() if name != "params"}), "params": group["params"]}
 
 
 def _converted(held: object, parameter: Tensor | None) -> Any:
