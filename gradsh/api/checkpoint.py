@@ -378,3 +378,14 @@ def checkpoint_sequential(
             run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
         )
     return run(end, len(steps))(input)
+
+
+def get_device_states(*args: object) -> tuple[list[int], list[Tensor]]:
+    """Return the random states of the GPUs that hold the arguments: there is none."""
+    del args
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Put such states back."""
+    del devices, states, device_type

@@ -129,6 +129,9 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         current().grad_enabled = self._enabled
 
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self._enabled})"
+
     def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
         """Return `function` running in this mode; grad mode here stays as it was."""
         current().grad_enabled = self._before.pop()

@@ -42,6 +42,12 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, Tensor)
 
 
+def check(condition: object, message: object) -> None:
+    """Raise AssertionError with the message where the condition does not hold."""
+    if not condition:
+        raise fail("assert", str(message), AssertionError)
+
+
 def is_storage(obj: object) -> bool:
     """Return whether `obj` is the memory of a tensor."""
     return isinstance(obj, UntypedStorage)

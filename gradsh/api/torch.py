@@ -51,7 +51,7 @@ _NN_CLASSES = {
         "Upsample UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle ChannelShuffle Fold Unfold "
         "PairwiseDistance CosineSimilarity"
     ),
-    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm",
     "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
     "normalization": "LayerNorm GroupNorm RMSNorm LocalResponseNorm",
     "attention": "MultiheadAttention",
@@ -80,6 +80,7 @@ _DISTRIBUTIONS = {
 _DATA_FILES = {
     "dataset": "Dataset TensorDataset ConcatDataset ChainDataset Subset random_split IterableDataset",
     "dataloader": "DataLoader default_collate get_worker_info Dataset IterableDataset Sampler SequentialSampler RandomSampler BatchSampler",
+    "distributed": "DistributedSampler",
     "sampler": "Sampler SequentialSampler RandomSampler BatchSampler SubsetRandomSampler WeightedRandomSampler",
 }
 """What the files of torch.utils.data hold."""
@@ -118,7 +119,7 @@ _TORCH: dict[str, object] = {
     "default_generator": lazy("gradsh.ops.random", "default_generator"),
     **lazily(
         _SETTINGS,
-        "is_storage typename "
+        "is_storage typename _assert=check "
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
         "result_type=result_type_of can_cast finfo iinfo set_num_threads get_num_threads "
         "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore "
@@ -225,7 +226,7 @@ def _modules() -> dict[str, Namespace]:
 def _data() -> dict[str, Namespace]:
     """Return torch.utils.data and the files that PyTorch keeps its classes in."""
     names = " ".join(dict.fromkeys(" ".join(_DATA_FILES.values()).split()))
-    table = lazily("gradsh.api.data", names)
+    table = lazily("gradsh.api.data", names) | lazily("gradsh.api.shared_data", "DistributedSampler StackDataset default_convert")
     files = {f"torch.utils.data.{file}": {name: table[name] for name in held.split()} for file, held in _DATA_FILES.items()}
     table |= {file: _spaces(f"torch.utils.data.{file}") for file in _DATA_FILES}
     return {"torch.utils.data": Namespace("torch.utils.data", table)} | {name: Namespace(name, held) for name, held in files.items()}
@@ -306,6 +307,7 @@ NAMESPACES: dict[str, Namespace] = {
         {
             **_from_files("gradsh.api.nn", _NN_CLASSES),
             "Parameter": Parameter,
+            **lazily("gradsh.api.nn.buffer", "Buffer"), **lazily("gradsh.api.nn.lazy", "UninitializedParameter"),
             **lazily("gradsh.api.stand_ins", "DataParallel"),
             "functional": _spaces("torch.nn.functional"),
             "init": _spaces("torch.nn.init"),
@@ -363,7 +365,7 @@ NAMESPACES: dict[str, Namespace] = {
         },
     ),
     "torch.nn.parameter": Namespace("torch.nn.parameter", {
-        "Parameter": Parameter, "UninitializedParameter": lazy("gradsh.api.nn.lazy", "UninitializedParameter"),
+        "Parameter": Parameter, **lazily("gradsh.api.nn.buffer", "Buffer"), **lazily("gradsh.api.nn.lazy", "UninitializedParameter"),
     }),
     **_modules(),
     **_optimizers(),
@@ -373,11 +375,16 @@ NAMESPACES: dict[str, Namespace] = {
         "AveragedModel SWALR update_bn get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn",
     )),
     "torch.utils.tensorboard": Namespace("torch.utils.tensorboard", lazily("gradsh.api.stand_ins", "SummaryWriter")),
-    "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
+    "torch.utils": Namespace("torch.utils", {name: _spaces(f"torch.utils.{name}") for name in ("checkpoint", "data", "_pytree")}),
+    "torch.utils._pytree": Namespace("torch.utils._pytree", lazily(
+        "gradsh.api.pytree",
+        "TreeSpec tree_flatten tree_unflatten tree_leaves tree_structure tree_map tree_map_only tree_all tree_any",
+    )),
     "torch.utils.checkpoint": Namespace(
         "torch.utils.checkpoint",
         lazily("gradsh.api.checkpoint",
-               "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop set_checkpoint_debug_enabled")
+               "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop set_checkpoint_debug_enabled "
+               "get_device_states set_device_states")
         | lazily("gradsh.api.selective", "CheckpointPolicy SelectiveCheckpointContext create_selective_checkpoint_contexts"),
     ),
     **_data(),

@@ -21,7 +21,7 @@ _TORCH = {
     "torch.multiprocessing": _ONE, "torch.nn.parallel": _ONE,
     "torch.cuda.Stream": _PRECISION, "torch.cuda.Event": _PRECISION,
     "torch.hub": "write the network out, or keep its weights with `torch.save`",
-    "torch.utils.data.distributed": _ONE, "torch.cuda.nvtx": _PRECISION,
+    "torch.cuda.nvtx": _PRECISION,
     "torch.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
     "torch.autograd.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
     **dict.fromkeys(("torch.utils.bottleneck", "torch.utils.benchmark"), "`time STATEMENT` times a statement"),
@@ -46,7 +46,7 @@ _TORCH = {
     "torch.Tensor.resize": "write `reshape`", "torch.Tensor.resize_as": "write `x.reshape(other.shape)`",
     "torch.Tensor.map_": "write the operation for the whole tensor",
     "torch.Tensor.apply_": "write the operation for the whole tensor",
-    "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,
+    "torch.futures": _ONE,
     **dict.fromkeys(
         ("threading.Thread", "threading.Timer", "threading.Event", "threading.Condition", "threading.local",
          "multiprocessing.Process", "multiprocessing.Queue", "multiprocessing.Manager"),

@@ -101,3 +101,31 @@ class BatchNorm2d(_BatchNorm, dims=(4,)):
 
 class BatchNorm3d(_BatchNorm, dims=(5,)):
     """Batch normalisation of (N, C, D, H, W)."""
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation of (N, C, …) over all processes of a group: here there is one, which normalises its own batch."""
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, process_group: object = None, device: object = None, dtype: object = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise fail("shape", f"expected at least 2D input (got {input.ndim}D input)", ValueError, tensor=input)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
+        """Return the module with a layer of this class, over the same parameters, in place of each of its batch normalisations."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            made._parameters.update(module._parameters)
+            made._buffers.update(module._buffers)
+            made.training = module.training
+        for name, child in module._modules.items():
+            made.add_module(name, None if child is None else cls.convert_sync_batchnorm(child, process_group))
+        return made

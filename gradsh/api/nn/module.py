@@ -132,6 +132,9 @@ class Module(Walk, ModuleState):
             if value is not None and not isinstance(value, Tensor):
                 raise _wrong(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None")
             self._buffers[name] = value
+        elif parameters is not None and isinstance(value, Tensor) and getattr(value, "_is_buffer", False):
+            self._forget(name, "_parameters", "_modules")
+            self.register_buffer(name, value, value.persistent)
         else:
             object.__setattr__(self, name, value)
 
