@@ -20,7 +20,8 @@ _FILES = {
 }
 """Files of gradsh's whose classes stand together in PyTorch, under another name."""
 _CLASSES = {
-    "Parameter": "torch.nn.parameter", "UninitializedParameter": "torch.nn.parameter", "LazyLinear": "torch.nn.modules.linear",
+    **dict.fromkeys(("Parameter", "BufferMark", "UninitializedParameter"), "torch.nn.parameter"),
+    "LazyLinear": "torch.nn.modules.linear",
     **{f"LazyConv{kind}{n}d": "torch.nn.modules.conv" for kind in ("", "Transpose") for n in (1, 2, 3)},
     **{f"LazyBatchNorm{n}d": "torch.nn.modules.batchnorm" for n in (1, 2, 3)},
     "Handle": "torch.utils.hooks", "ChannelShuffle": "torch.nn.modules.channelshuffle",
@@ -32,7 +33,10 @@ _CLASSES = {
         ("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"),
         "torch.utils.data.sampler",
     ),
-    **dict.fromkeys(("Dataset", "IterableDataset", "TensorDataset", "ConcatDataset", "ChainDataset", "Subset"), "torch.utils.data.dataset"),
+    **dict.fromkeys(
+        ("Dataset", "IterableDataset", "TensorDataset", "ConcatDataset", "ChainDataset", "StackDataset", "Subset"),
+        "torch.utils.data.dataset",
+    ), "DistributedSampler": "torch.utils.data.distributed",
     "PackedSequence": "torch.nn.utils.rnn", "Muon": "torch.optim", "device_index": "torch.accelerator",
     "DataLoader": "torch.utils.data.dataloader", "Autocast": "torch.amp.autocast_mode", "GradScaler": "torch.amp.grad_scaler",
     "DataParallel": "torch.nn.parallel.data_parallel", "SummaryWriter": "torch.utils.tensorboard.writer",
@@ -40,13 +44,13 @@ _CLASSES = {
 """Classes that have a file of their own in PyTorch."""
 _NAMES = {
     "Autocast": "autocast", "DType": "dtype", "Device": "device", "TensorLayout": "layout", "MemoryFormat": "memory_format",
-    "Handle": "RemovableHandle", "AnyNode": "Node",
+    "Handle": "RemovableHandle", "BufferMark": "Buffer", "AnyNode": "Node",
 }
 
 
 _DISTRIBUTION_FILES = {
     "RelaxedOneHotCategorical": "relaxed_categorical", "ExpRelaxedCategorical": "relaxed_categorical", "StudentT": "studentT",
-    "LogitRelaxedBernoulli": "relaxed_bernoulli",
+    "LogitRelaxedBernoulli": "relaxed_bernoulli", "OneHotCategoricalStraightThrough": "one_hot_categorical",
 }
 
 

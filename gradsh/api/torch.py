@@ -72,8 +72,10 @@ _SCHEDULERS = {
 }
 _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
-    "discrete": "Categorical OneHotCategorical Bernoulli Poisson", "gamma": "Gamma Dirichlet Beta Chi2 StudentT", "tails": "Cauchy Gumbel",
-    "counts": "Geometric Binomial Multinomial", "relaxed": "RelaxedBernoulli RelaxedOneHotCategorical",
+    "discrete": "Categorical OneHotCategorical OneHotCategoricalStraightThrough Bernoulli Poisson",
+    "gamma": "Gamma Dirichlet Beta Chi2 StudentT", "tails": "Cauchy Gumbel",
+    "counts": "Geometric Binomial Multinomial NegativeBinomial", "halves": "HalfNormal HalfCauchy", "powers": "Pareto Weibull InverseGamma",
+    "relaxed": "RelaxedBernoulli RelaxedOneHotCategorical",
     "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
     "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
 }
@@ -192,14 +194,17 @@ def _shared(name: str) -> Lazy:
 def _distributions() -> dict[str, Namespace]:
     """Return torch.distributions and what PyTorch keeps under it: a file for each class."""
     table = _from_files("gradsh.api.distributions", _DISTRIBUTIONS)
-    files = {"kl" if name == "kl_divergence" else file_of(name): {name: entry} for name, entry in table.items()}
+    files: dict[str, dict[str, object]] = {}
+    for name, entry in table.items():
+        files.setdefault("kl" if name == "kl_divergence" else file_of(name), {})[name] = entry
     files["constraints"] = lazily(
         "gradsh.api.distributions.constraints",
         "Constraint real boolean simplex positive nonnegative unit_interval real_vector greater_than greater_than_eq "
-        "less_than interval integer_interval independent lower_cholesky positive_definite is_dependent",
+        "less_than interval half_open_interval integer_interval independent lower_cholesky positive_definite is_dependent",
     )
     transforms = (
-        "Transform ExpTransform SigmoidTransform TanhTransform SoftplusTransform AffineTransform ComposeTransform"
+        "Transform AbsTransform PowerTransform ExpTransform SigmoidTransform TanhTransform SoftplusTransform AffineTransform "
+        "ComposeTransform"
     )
     files["transforms"] = lazily("gradsh.api.distributions.transforms", transforms)
     files["constraint_registry"] = lazily("gradsh.api.distributions.constraint_registry", "transform_to biject_to=transform_to")
@@ -307,7 +312,7 @@ NAMESPACES: dict[str, Namespace] = {
         {
             **_from_files("gradsh.api.nn", _NN_CLASSES),
             "Parameter": Parameter,
-            **lazily("gradsh.api.nn.buffer", "Buffer"), **lazily("gradsh.api.nn.lazy", "UninitializedParameter"),
+            **lazily("gradsh.api.nn.buffer", "Buffer=BufferMark"), **lazily("gradsh.api.nn.lazy", "UninitializedParameter"),
             **lazily("gradsh.api.stand_ins", "DataParallel"),
             "functional": _spaces("torch.nn.functional"),
             "init": _spaces("torch.nn.init"),
@@ -365,7 +370,8 @@ NAMESPACES: dict[str, Namespace] = {
         },
     ),
     "torch.nn.parameter": Namespace("torch.nn.parameter", {
-        "Parameter": Parameter, **lazily("gradsh.api.nn.buffer", "Buffer"), **lazily("gradsh.api.nn.lazy", "UninitializedParameter"),
+        "Parameter": Parameter, "Buffer": lazy("gradsh.api.nn.buffer", "BufferMark"),
+        "UninitializedParameter": lazy("gradsh.api.nn.lazy", "UninitializedParameter"),
     }),
     **_modules(),
     **_optimizers(),

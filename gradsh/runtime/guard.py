@@ -196,7 +196,7 @@ class Guard:
             return Format(self, name, None)
         if name in LOOKUPS and (kind is super or owner is object):
             return Lookup(self, name, owner)
-        if name in LOOKUPS and is_script_class(kind) and hasattr(kind, name):
+        if (name in LOOKUPS or name == "__delattr__") and is_script_class(kind) and hasattr(kind, name):
             return self._lookup(owner, name)
         if name == "__new__" and (kind is super or owner is object):
             return _new
@@ -207,14 +207,17 @@ class Guard:
         return None
 
     def _lookup(self, owner: object, method: str) -> object:
-        """Return `owner.__getattr__` or `owner.__setattr__`: reading or assignment under guard, by the script's own method if any."""
+        """Return `owner.__getattr__`, `__setattr__` or `__delattr__`: what they do under guard, by the script's own method if any."""
         def get(name: object, /) -> Any:
             return self.read(owner, _text(name))
 
         def put(name: object, value: object, /) -> None:
             self.assign(owner, _text(name), value)
 
-        found = get if method == "__getattr__" else put
+        def drop(name: object, /) -> None:
+            self.delete(owner, _text(name))
+
+        found: Any = {"__getattr__": get, "__setattr__": put, "__delattr__": drop}[method]
         found.__name__ = found.__qualname__ = method
         return found
 

@@ -63,6 +63,14 @@ def interval(lower_bound: object, upper_bound: object) -> Constraint:
     )
 
 
+def half_open_interval(lower_bound: object, upper_bound: object) -> Constraint:
+    """Return the constraint `lower_bound <= value < upper_bound`."""
+    return Constraint(
+        "HalfOpenInterval", lambda value: (lower_bound <= value) & (value < upper_bound),
+        lower_bound=lower_bound, upper_bound=upper_bound,
+    )
+
+
 def integer_interval(lower_bound: int, upper_bound: int) -> Constraint:
     """Return the constraint that values are whole numbers between two bounds, both allowed."""
     return Constraint(

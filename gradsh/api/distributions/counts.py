@@ -13,6 +13,7 @@ from gradsh.api.distributions.distribution import (
     shape_of,
     to_logits,
 )
+from gradsh.api.distributions.gamma import Gamma
 from gradsh.api.modes import no_grad
 from gradsh.api.settings import finfo
 from gradsh.engine.graph.tensor import Tensor
@@ -187,3 +188,46 @@ class Multinomial(Distribution):
         chances = binomial.log_prob(binomial.enumerate_support(expand=False)[1:]).exp()
         orders = (binomial.enumerate_support(expand=False)[1:] + 1).lgamma()
         return count * self._categorical.entropy() - (count + 1).lgamma() + (chances * orders).sum([0, -1])
+
+
+class NegativeBinomial(_Discrete):
+    """The number of successes before `total_count` failures."""
+
+    arg_constraints = Constraints(
+        total_count=constraints.greater_than_eq(0), probs=constraints.half_open_interval(0.0, 1.0), logits=constraints.real,
+    )
+    support = constraints.nonnegative_integer
+    has_enumerate_support = False
+
+    def __init__(self, total_count: object, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
+        given = _given(probs, logits)
+        self.total_count, self._param = broadcast_all(total_count, probs if given == "probs" else logits)
+        self.total_count = self.total_count.type_as(self._param)
+        setattr(self, given, self._param)
+        super().__init__(self._param.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape: object) -> Self:
+        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
+        made = self._resized(batch_shape, batch_shape)
+        made.total_count = self.total_count.expand(batch_shape)
+        return made
+
+    logits = Computed(lambda self: to_logits(self.probs, binary=True))
+    probs = Computed(lambda self: self.logits.sigmoid())
+    mean = property(lambda self: self.total_count * self.logits.exp())
+    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
+    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
+
+    def sample(self, sample_shape: object = ()) -> Tensor:
+        """Return random counts: Poisson's, of gamma distributed rates."""
+        with no_grad():
+            rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False).sample(sample_shape)
+            return find("poisson")(rates)
+
+    def log_prob(self, value: Any) -> Tensor:
+        """Return the log of the probability of the counts in `value`."""
+        self._checked(value)
+        log_sigmoid = find("logsigmoid")
+        shares = self.total_count * log_sigmoid(-self.logits) + value * log_sigmoid(self.logits)
+        ways = -(self.total_count + value).lgamma() + (1.0 + value).lgamma() + self.total_count.lgamma()
+        return shares - ways.masked_fill(self.total_count + value == 0.0, 0.0)

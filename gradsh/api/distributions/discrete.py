@@ -165,6 +165,16 @@ class OneHotCategorical(Distribution):
         return self._one_hot(self._categorical.enumerate_support(expand))
 
 
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """The same, with samples whose gradients reach the probabilities as if they were these."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: object = ()) -> Tensor:
+        """Return a sample through which gradients reach the probabilities."""
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
 class Bernoulli(_Discrete):
     """The distribution of 0 and 1."""
 

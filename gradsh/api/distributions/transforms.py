@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradsh.api.distributions import constraints
+from gradsh.api.distributions.distribution import broadcast_all
 from gradsh.api.settings import finfo
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.tensor import Tensor
@@ -104,6 +105,45 @@ class ExpTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the log of how much volumes grow at `x`."""
         return x
+
+
+class AbsTransform(Transform):
+    """`y = |x|`, which has no inverse: that gives the value without a sign."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+class PowerTransform(Transform):
+    """`y = x ** exponent`."""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: object, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    @property
+    def sign(self) -> Any:
+        """1 where the transform rises, -1 where it falls."""
+        return self.exponent.sign()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return the log of how much volumes grow at `x`."""
+        return (self.exponent * y / x).abs().log()
 
 
 class SigmoidTransform(Transform):

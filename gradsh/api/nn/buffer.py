@@ -10,7 +10,7 @@ class _Marked(type):
         return isinstance(value, Tensor) and getattr(value, "_is_buffer", False)
 
 
-class Buffer(metaclass=_Marked):
+class BufferMark(metaclass=_Marked):
     """`Buffer(data, persistent=True)` gives a leaf over the memory of `data`; one that persists is in the module's state_dict."""
 
     def __new__(cls, data: Any, *, persistent: bool = True) -> Any:
