@@ -149,7 +149,7 @@ _TORCH: dict[str, object] = {
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
     **{name: _spaces(f"torch.{name}") for name in (
-        "version", "torch_version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization",
+        "version", "torch_version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization", "jit",
     )},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
@@ -439,6 +439,9 @@ NAMESPACES: dict[str, Namespace] = {
         _SETTINGS, "is_available=cuda_is_available is_initialized=cuda_is_available get_rank=no_group get_world_size=no_group",
     )),
     "torch.testing": Namespace("torch.testing", lazily("gradsh.api.testing", "assert_close")),
+    "torch.jit": Namespace("torch.jit", lazily(
+        "gradsh.api.jit", "script ignore=same unused=same export=same script_if_tracing=same is_scripting=no is_tracing=no annotate",
+    )),
     **{f"torch.{name}": Namespace(f"torch.{name}", lazily(
         _SETTINGS, "is_available=cuda_is_available device_count empty_cache=ignore manual_seed=ignore synchronize=ignore",
     )) for name in _OTHER_DEVICES},

@@ -163,8 +163,9 @@ def module_of(path: str) -> Module | None:
 
 
 def only_python_has(path: str, name: str) -> bool:
-    """Tell whether Python's own module has a function or class that the one of the table does not offer."""
-    return callable(_in_python(path, name))
+    """Tell whether Python's own module has a function, class or constant that the one of the table does not offer."""
+    found = _in_python(path, name)
+    return found is not None and not isinstance(found, ModuleType)
 
 
 def is_python_module(path: str, name: str) -> bool:
