@@ -13,10 +13,10 @@ from gradsh.text.fault import fail
 
 @standing_in("torch.jit.script", "it returns the function unchanged")
 def script(obj: Any, **_: object) -> Any:
-    """Return the function or class itself. Raises NotImplementedError for a module."""
+    """Return the function or class itself. Raises TypeError for a module."""
     if isinstance(obj, Module):
         way = "leave it out: call the module itself"
-        raise fail("type", f"torch.jit.script of a module is not part of gradsh; {way}", NotImplementedError, way=way)
+        raise fail("type", f"torch.jit.script of a module is not part of gradsh; {way}", TypeError, way=way)
     tell(script)
     return obj
 

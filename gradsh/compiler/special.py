@@ -15,7 +15,7 @@ SPECIAL_METHODS = frozenset(f"__{name}__" for name in (*_OPERATORS.split(), *_OT
 CALLABLE_SPECIALS = SPECIAL_METHODS - {"__doc__", "__hash__", "__format__"}
 """Special methods that may also be called by name, as in `super().__init__()`."""
 
-LOOKUPS = frozenset({"__getattr__", "__setattr__"})
+LOOKUPS = frozenset({"__getattr__", "__setattr__", "__delattr__"})
 """Methods that Python calls for attributes: a class may define them, and reach its bases' by `super()`, under guard."""
 
 CLASS_ONLY = LOOKUPS | {

@@ -8,7 +8,7 @@ from gradsh.compiler import runtime_names
 from gradsh.compiler.expressions import DELETE, GROWING, LOAD, STORE, identifier, operator
 from gradsh.compiler.patterns import PatternLowering
 from gradsh.compiler.scopes import annotations_of, bound_by, bound_names, falls_back, statements_of, walk, yields
-from gradsh.compiler.special import CLASS_ONLY, SPECIAL_METHODS, WITHOUT_MEANING, ways_for
+from gradsh.compiler.special import CLASS_ONLY, LOOKUPS, SPECIAL_METHODS, WITHOUT_MEANING, ways_for
 from gradsh.language import tree
 from gradsh.language.node import expr, stmt
 from gradsh.text.span import Source, Span
@@ -45,6 +45,10 @@ class StatementLowering(PatternLowering):
 
     def _Assign(self, node: tree.Assign) -> ast.stmt:
         value = self.lower(node.value)
+        lookup = _lookup_of(node) if self.classes and not self.functions else ""
+        if lookup:
+            place = self.place(node.span)
+            value = ast.Call(self.hook(runtime_names.CALLED_BY_PYTHON, place, self.constant(lookup, place)), [value], [], **place)
         return ast.Assign([self.target(target) for target in node.targets], value, **self.place(node.span))
 
     def _AugAssign(self, node: tree.AugAssign) -> ast.stmt:
@@ -233,7 +237,7 @@ class StatementLowering(PatternLowering):
         starred = next((base for base in node.bases if isinstance(base, tree.Starred)), None)
         if starred is not None:
             raise self.refuse(starred.span, "the bases of a class are named one by one here", "write the classes themselves")
-        methods = {one.name for one in node.body if isinstance(one, tree.FunctionDef)}
+        methods = {one.name if isinstance(one, tree.FunctionDef) else _lookup_of(one) for one in node.body}
         for name, span in bound_names(node.body):
             if name == "__slots__":
                 self._check_slots(node)
@@ -338,6 +342,14 @@ _DEFINABLE = SPECIAL_METHODS | CLASS_ONLY | WITHOUT_MEANING
 _OF_THE_CLASS = ("metaclass", "total")
 """Keywords of a class that say what a base says already: the metaclass of ABC, the form of a TypedDict."""
 _SLOTS = frozenset({"__dict__", "__weakref__"})
+
+
+def _lookup_of(statement: stmt) -> str:
+    """Return which method of attributes a class takes from elsewhere (`__getattr__ = dict.get`), or ""."""
+    match statement:
+        case tree.Assign(targets=[tree.Name(id=name)], value=tree.Attribute()) if name in LOOKUPS:
+            return name
+    return ""
 
 
 def _is_abstract(node: expr) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gradsh.compiler import runtime_names
-from gradsh.runtime.guard import NO_ARRAY
+from gradsh.runtime.object_arrays import NO_ARRAY
 from gradsh.text.fault import fail
 
 

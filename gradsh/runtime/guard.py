@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType, ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +23,15 @@ from gradsh.engine.graph.array_attributes import Elements, Lent
 from gradsh.engine.graph.node import SAVED_PREFIXES, Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.process.lean_numpy import document
+from gradsh.runtime.aliased import alias, is_aliased
 from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
 from gradsh.runtime.bounded_operators import BoundedList
 from gradsh.runtime.files import FileModule
 from gradsh.runtime.formatting import Format
 from gradsh.runtime.members import Attributes, Lookup, Member, needs_check
 from gradsh.runtime.missing_modules import Absent
-from gradsh.runtime.modules import OR_TRACE
 from gradsh.runtime.numpy_resize import resize_of
+from gradsh.runtime.object_arrays import numbers_only
 from gradsh.runtime.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
 from gradsh.runtime.type_proxies import KindOf
 from gradsh.text.fault import fail
@@ -196,12 +197,12 @@ class Guard:
             return Format(self, name, None)
         if name in LOOKUPS and (kind is super or owner is object):
             return Lookup(self, name, owner)
-        if (name in LOOKUPS or name == "__delattr__") and is_script_class(kind) and hasattr(kind, name):
+        if name in LOOKUPS and is_script_class(kind) and hasattr(kind, name):
             return self._lookup(owner, name)
         if name == "__new__" and (kind is super or owner is object):
             return _new
-        if name == "__dict__" and has_attributes(kind):
-            return Attributes(self, owner)
+        if name == "__dict__" and (has_attributes(kind) or is_aliased(kind)):
+            return owner if is_aliased(kind) else Attributes(self, owner)
         if name == "resize" and kind is np.ndarray:
             return resize_of(owner)
         return None
@@ -295,6 +296,9 @@ class Guard:
         """Set attribute `name` of `owner`, if its type lets scripts do that."""
         if type(owner) is Switches:
             owner.switch(name, value)
+            return
+        if name == "__dict__" and value is owner and isinstance(owner, dict) and is_script_class(type(owner)):
+            alias(type(owner))
             return
         if type(owner) is FileModule and public(name):
             owner.set(name, value)
@@ -393,20 +397,6 @@ class Guard:
         return sorted(name for name in candidates if public(name) and self.allows(owner, kind, name))
 
 
-def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of numpy's that gives no array of Python objects: those nest without bound, and crash when dropped."""
-
-    def checked(*args: object, **kwargs: object) -> object:
-        found = function(*args, **kwargs)
-        for one in found if type(found) in {tuple, list} else (found,):
-            if isinstance(one, np.ndarray) and one.dtype.hasobject:
-                raise _no_objects()
-        return found
-
-    checked.__name__ = checked.__qualname__ = getattr(function, "__name__", "function")
-    return checked
-
-
 def _nameable(name: object) -> bool:
     """Tell whether an object may have an attribute of that name: an ordinary one, `__name__`, or the number of a module in a container."""
     return public(name) or (type(name) is str and (name.isdecimal() or name == "__name__"))
@@ -417,18 +407,6 @@ def _new(cls: object, *_: object, **__: object) -> object:
     if not isinstance(cls, type) or not is_script_class(cls) or not has_attributes(cls):
         raise fail("type", "object.__new__(X): X must be a class of yours without a base of PyTorch's", TypeError)
     return object.__new__(cls)
-
-
-def _no_objects() -> Exception:
-    return fail("type", "arrays of Python objects are not part of gradsh", TypeError, way=f"use a list or a dictionary, {OR_TRACE}")
-
-
-def _no_array(owner: object) -> NoReturn:
-    raise AttributeError("__array_interface__") if isinstance(owner, Tensor) else _no_objects()
-
-
-NO_ARRAY = property(_no_array)
-"""The `__array_interface__` of a script's classes: numpy would make an array of Python objects, as `numbers_only` says."""
 
 
 class Store:

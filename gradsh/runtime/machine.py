@@ -34,8 +34,9 @@ from gradsh.runtime.activation import (
     describe,
     statement_lines,
 )
-from gradsh.runtime.guard import NO_ARRAY, Guard, Store
+from gradsh.runtime.guard import Guard, Store
 from gradsh.runtime.numpy_printing import ArrayPrinting
+from gradsh.runtime.object_arrays import NO_ARRAY
 from gradsh.runtime.pytorch_names import tell_caught
 from gradsh.runtime.shown import Shown
 from gradsh.runtime.warning_filters import WarningFilters
@@ -384,7 +385,7 @@ class Machine:
         return Matcher(self)(subject, pattern)
 
     def _called_by_python(self, name: str) -> Callable[[Any], Any]:
-        """Return the decorator of a script's `__del__` or `__getattr__`.
+        """Return the decorator of a script's `__del__` or `__getattr__`, or of a function that stands for it or for `__setattr__`.
 
         The one runs only while a statement does: a program that is over is not resumed by what it leaves. The other is asked
         for ordinary names only, as what an instance answers to special ones decides what Python's C code does.
@@ -395,10 +396,10 @@ class Machine:
                 if self._current is not None and not self.telling and self.progress.stop is None:
                     method(instance)
 
-            def ask(instance: Any, asked: str) -> Any:
+            def ask(instance: Any, asked: str, *value: object) -> Any:
                 if not ordinary(asked):
                     raise AttributeError(asked)
-                return method(instance, asked)
+                return method(instance, asked, *value)
 
             return finalize if name == "__del__" else ask
 

@@ -50,7 +50,7 @@ class Member:
 
 
 class Lookup:
-    """`__getattr__` and `__setattr__` of a base class: what they read or write is what the guard lets a script."""
+    """`__getattr__`, `__setattr__` and `__delattr__` of a base class: what they read or write is what the guard lets a script."""
 
     __slots__ = ("_guard", "_name", "_owner")
     __script_attributes__ = frozenset({"__name__"})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current, standing_in, tell
-from gradsh.runtime.guard import numbers_only
+from gradsh.runtime.object_arrays import numbers_only
 from gradsh.runtime.session_files import OpenFile, open, with_no_such_file
 
 _READING = "dtype comments delimiter skiprows skip_header skip_footer usecols unpack ndmin max_rows converters filling_values names"

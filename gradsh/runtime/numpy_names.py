@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradsh.runtime.allowlist import offer
-from gradsh.runtime.guard import numbers_only
 from gradsh.runtime.library import Library, listed
 from gradsh.runtime.numpy_files import numpy_files
+from gradsh.runtime.object_arrays import numbers_only
 from gradsh.runtime.type_proxies import TypeProxy
 from gradsh.text.fault import fail
 
