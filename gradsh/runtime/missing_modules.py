@@ -59,6 +59,7 @@ _TORCH = {
     "typing.get_type_hints": f"annotations are texts here, which nothing evaluates: write the types into a dictionary, {OR_TRACE}",
     "signal.alarm": "`--timeout` bounds a run's time",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
+    "numpy.lib.stride_tricks.as_strided": "write `sliding_window_view(array, length)`",
     "gc.get_referrers": "`holders` shows what holds memory",
     "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",

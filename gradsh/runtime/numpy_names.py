@@ -70,6 +70,7 @@ def load_numpy(machine: "Machine") -> Mapping[str, Any]:
     return guarded | listed(np, f"{_CONSTANTS} {_TYPES}") | {
         "ndarray": machine.guard.kinds.seen(np.ndarray), "random": Library("numpy.random", _random),
         "linalg": Library("numpy.linalg", _linalg), "testing": Library("numpy.testing", _testing),
+        "lib": Library("numpy.lib", lambda: {"stride_tricks": Library("numpy.lib.stride_tricks", _stride_tricks)}),
         **machine.array_printing.members(), "__version__": np.__version__, "seterr": lambda *_, **__: {}, "vectorize": _vectorize,
         "poly1d": Polynomial,
         **{name: Grid(getattr(np, name)) for name in _GRIDS}, **numpy_files(),
@@ -153,6 +154,13 @@ def _linalg() -> Mapping[str, object]:
 
     found = {name: numbers_only(value) for name, value in listed(np.linalg, _LINALG).items()}
     return found | {"LinAlgError": np.linalg.LinAlgError}
+
+
+def _stride_tricks() -> Mapping[str, object]:
+    """Return what views an array within its memory; `as_strided` reaches beyond it."""
+    from numpy.lib.stride_tricks import sliding_window_view
+
+    return {"sliding_window_view": numbers_only(sliding_window_view)}
 
 
 def _testing() -> Mapping[str, object]:

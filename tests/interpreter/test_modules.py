@@ -556,6 +556,15 @@ def test_saved_objects_pass_through_files_of_the_session() -> None:
     assert failures[0].problem.kind == "io"
 
 
+def test_windows_slide_over_arrays_and_strides_are_not_given() -> None:
+    printed, _, failures, _ = run(
+        "import numpy as np\nfrom numpy.lib.stride_tricks import sliding_window_view\nprint(sliding_window_view(np.arange(4), 3))\n"
+        "np.lib.stride_tricks.as_strided(np.arange(4), (2,), (8,))"
+    )
+    assert printed == "[[0 1 2]\n [1 2 3]]\n"
+    assert "sliding_window_view" in failures[0].problem.help[0]
+
+
 def test_texts_have_a_size_and_kept_objects_say_that_they_have_none() -> None:
     printed, _, failures, _ = run(
         "import os, torch\nwith open('a.txt', 'w') as f:\n    n = f.write('añb')\nprint(os.path.getsize('a.txt'))\n"
