@@ -38,7 +38,7 @@ _NN_CLASSES = {
         "GaussianNLLLoss HingeEmbeddingLoss SoftMarginLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss "
         "CosineEmbeddingLoss MarginRankingLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss LinearCrossEntropyLoss"
     ),
-    "rnn": "RNNCell LSTMCell GRUCell RNN LSTM GRU",
+    "rnn": "RNNBase RNN LSTM GRU", "cells": "RNNCellBase RNNCell LSTMCell GRUCell",
     "pooling": (
         "MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d "
         "LPPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d "

@@ -147,10 +147,10 @@ FAMILIES = {
         "F_unfold _upsample_bicubic2d_aa _upsample_bicubic2d_aa_backward _upsample_bilinear2d_aa _upsample_bilinear2d_aa_backward "
         "_upsample_nearest_exact1d _upsample_nearest_exact1d_backward _upsample_nearest_exact2d "
         "_upsample_nearest_exact2d_backward _upsample_nearest_exact3d _upsample_nearest_exact3d_backward col2im fold im2col "
-        "interpolate upsample upsample_bicubic2d upsample_bicubic2d_backward upsample_bilinear2d upsample_bilinear2d_backward "
-        "upsample_linear1d upsample_linear1d_backward upsample_nearest1d upsample_nearest1d_backward upsample_nearest2d "
-        "upsample_nearest2d_backward upsample_nearest3d upsample_nearest3d_backward upsample_trilinear3d "
-        "upsample_trilinear3d_backward "
+        "interpolate upsample upsample_bicubic2d upsample_bicubic2d_backward upsample_bilinear upsample_bilinear2d "
+        "upsample_bilinear2d_backward upsample_linear1d upsample_linear1d_backward upsample_nearest upsample_nearest1d "
+        "upsample_nearest1d_backward upsample_nearest2d upsample_nearest2d_backward upsample_nearest3d "
+        "upsample_nearest3d_backward upsample_trilinear3d upsample_trilinear3d_backward "
     ),
     "rrelu": "rrelu rrelu_ rrelu_with_noise rrelu_with_noise_ rrelu_with_noise_backward",
     "scalars": "_add_scalar _div_scalar _mul_scalar _mul_scalar_ _sub_scalar",

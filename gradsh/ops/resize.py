@@ -169,9 +169,23 @@ interpolate = composite(
 )
 
 
+def _deprecated(name: str) -> None:
+    current().warning(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+
+
 def _upsample(input: object, size: object, scale_factor: object, mode: str, align_corners: bool | None) -> Tensor:
-    current().warning("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
+    _deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def _upsample_nearest(input: object, size: object, scale_factor: object) -> Tensor:
+    _deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def _upsample_bilinear(input: object, size: object, scale_factor: object) -> Tensor:
+    _deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 upsample = composite(
@@ -305,4 +319,12 @@ fold = composite(
     "fold(input, output_size: any, kernel_size: any, dilation: any = 1, padding: any = 0, stride: any = 1)",
     "Images from the sums of their patches.", lambda input, *numbers: col2im(input, *(_two(one) for one in numbers)),
     ("F",),
+)
+upsample_nearest = composite(
+    "upsample_nearest(input, size: any? = None, scale_factor: any? = None)", "The old name of interpolate with the nearest element.",
+    _upsample_nearest, ("F",),
+)
+upsample_bilinear = composite(
+    "upsample_bilinear(input, size: any? = None, scale_factor: any? = None)",
+    "The old name of bilinear interpolate between aligned corners.", _upsample_bilinear, ("F",),
 )

@@ -37,12 +37,12 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
         ),
         "torch.nn": (
             "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d NLLLoss2d "
-            "RNNBase RNNCellBase UninitializedBuffer common_types grad intrinsic qat "
+            "UninitializedBuffer common_types grad intrinsic qat "
             "quantizable quantized"
         ),
         "torch.nn.functional": (
             "conv_tbc grouped_mm multi_head_attention_forward "
-            "scaled_mm upsample_bilinear upsample_nearest"
+            "scaled_mm"
         ),
         "torch.nn.utils": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fusion init memory_format stateless",
         "torch.backends": "cpu nnpack opt_einsum quantized",

@@ -170,7 +170,10 @@ def load_inspect(_: "Machine") -> Mapping[str, object]:
 
     def signature(callable: Any, /) -> Signature:
         """Return the parameters of a function, by name."""
-        return Signature(parameters=dict(inspect.signature(callable).parameters))
+        found = inspect.signature(callable)
+        shown = [one.replace(annotation=_AsWritten(one.annotation)) if isinstance(one.annotation, str) else one
+                 for one in found.parameters.values()]
+        return Signature(parameters=dict(found.parameters), _text=str(found.replace(parameters=shown)))
 
     return listed(inspect, "isfunction isclass ismethod isgenerator isgeneratorfunction isbuiltin Parameter cleandoc") | {
         "signature": signature
@@ -311,8 +314,25 @@ class Namespace(ScriptBase):
         return f"{type(self).__name__}({listed})"
 
 
+class _AsWritten(str):
+    """An annotation, which is a text here; it is shown as the program has it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Signature(Namespace):
     """What `inspect.signature` gives: `parameters`, by name."""
+
+    _text: str
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<Signature {self}>"
 
 
 class SimpleNamespace(Namespace):

@@ -556,6 +556,15 @@ def test_saved_objects_pass_through_files_of_the_session() -> None:
     assert failures[0].problem.kind == "io"
 
 
+def test_signatures_print_as_written() -> None:
+    printed = run(
+        "import inspect\ndef f(a, b: int, *args, c: float = 1.5, d='x', **kw): pass\n"
+        "print(inspect.signature(f), repr(inspect.signature(f)), list(inspect.signature(f).parameters)[:2])"
+    )[0]
+    text = "(a, b: int, *args, c: float = 1.5, d='x', **kw)"
+    assert printed == f"{text} <Signature {text}> ['a', 'b']\n"
+
+
 def test_windows_slide_over_arrays_and_strides_are_not_given() -> None:
     printed, _, failures, _ = run(
         "import numpy as np\nfrom numpy.lib.stride_tricks import sliding_window_view\nprint(sliding_window_view(np.arange(4), 3))\n"
