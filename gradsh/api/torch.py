@@ -97,7 +97,11 @@ def _from_files(folder: str, files: dict[str, str]) -> dict[str, object]:
     return table
 
 _OTHER_DEVICES = ("mps", "xpu", "mtia")
-_DECORATORS = "custom_fwd custom_bwd=custom_fwd"
+_AMP = "gradsh.api.amp"
+_AUTOCAST = (
+    "is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype is_autocast_cache_enabled set_autocast_cache_enabled "
+    "clear_autocast_cache is_autocast_cpu_enabled"
+)
 
 
 def _spaces(name: str) -> Lazy:
@@ -125,7 +129,8 @@ _TORCH: dict[str, object] = {
         "set_default_device get_default_device set_default_tensor_type are_deterministic_algorithms_enabled=cuda_is_available "
         "set_deterministic_debug_mode=ignore get_num_interop_threads",
     ),
-    **lazily("gradsh.api.stand_ins", "save load compile autocast=Autocast"),
+    **lazily("gradsh.api.stand_ins", "save load compile"),
+    **lazily(_AMP, f"autocast=Autocast {_AUTOCAST}"),
     "amp": _spaces("torch.amp"),
     "Tensor": Tensor,
     "Size": Size, "device": Device,
@@ -401,8 +406,11 @@ NAMESPACES: dict[str, Namespace] = {
                "get_device_capability=no_gpu set_device mem_get_info=no_gpu current_stream=no_gpu "
                "reset_max_memory_allocated=ignore get_rng_state=no_gpu get_rng_state_all=none"),
     ),
-    "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", f"autocast=Autocast GradScaler {_DECORATORS}")),
-    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", f"autocast=cuda_autocast GradScaler {_DECORATORS}")),
+    "torch.amp": Namespace("torch.amp", lazily(_AMP, "autocast=Autocast GradScaler custom_fwd custom_bwd is_autocast_available")),
+    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily(
+        _AMP, "autocast=cuda_autocast GradScaler custom_fwd=cuda_custom_fwd custom_bwd=cuda_custom_bwd",
+    )),
+    "torch.cpu.amp": Namespace("torch.cpu.amp", lazily(_AMP, "autocast=cpu_autocast GradScaler")),
     "torch.backends": Namespace("torch.backends", {
         name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps", "mkldnn", "mkl", "openmp")
     }),

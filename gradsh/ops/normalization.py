@@ -11,7 +11,8 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import count, no_gradient, underivable
+from gradsh.engine.values.reduced import SINGLE, cast, is_reduced, widened, write
+from gradsh.ops.arguments import count, in_single, no_gradient, underivable
 from gradsh.ops.kernels import norm as kernels
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.norm_double import batch_norm_double, group_norm_formula, layer_norm_double
@@ -20,12 +21,12 @@ from gradsh.text.fault import fail
 
 
 def _check_parameters(input: Array, others: tuple[Any, ...]) -> None:
-    """Refuse parameters of another dtype than the input's."""
+    """Refuse parameters of another dtype than the input's; with inputs of reduced precision they may be of float32."""
     if input.dtype.kind != "f":
         title = of_numpy(input.dtype).title
         raise fail("dtype", f"\"batch_norm\" not implemented for '{title}'", NotImplementedError)
     for other in others:
-        if other is not None and other.dtype != input.dtype:
+        if other is not None and other.dtype != input.dtype and not (is_reduced(input) and other.dtype == SINGLE):
             if input.dtype == np.float64:
                 message = "mixed dtype (CPU): all inputs must share same datatype."
             else:
@@ -59,6 +60,15 @@ def _native_batch_norm(
     input: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None,
     training: bool, momentum: float, eps: float,
 ) -> tuple[Array, ...]:
+    if is_reduced(input):
+        given = (input, weight, bias, running_mean, running_var)
+        x, scale, shift, mean, variance = map(widened, given)
+        result, *rest = _native_batch_norm(x, scale, shift, mean, variance, training, momentum, eps)
+        for held, new in ((running_mean, mean), (running_var, variance)):
+            if training and is_reduced(held):
+                write(held, new)
+        mixed = any(one is not None and one.dtype == SINGLE for one in given)
+        return cast(result, input.dtype), *(one if mixed else cast(one, input.dtype) for one in rest)
     _check_parameters(input, (weight, bias))
     for running in (running_mean, running_var):
         if running is not None and running.dtype != input.dtype:
@@ -71,7 +81,7 @@ native_batch_norm = op(
     "native_batch_norm(input, weight: Tensor?, bias: Tensor?, running_mean: Tensor?, running_var: Tensor?, "
     "training: bool, momentum: float, eps: float)",
     "NativeBatchNormBackward0", "Batch norm, with the batch's mean and inverse deviation.",
-    layout="channels", forward=_native_batch_norm, returns=1, spaces=(),
+    layout="channels", forward=_native_batch_norm, returns=1, spaces=(), reduced="own",
     grads={
         ("input", "weight", "bias"):
             lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, needs:
@@ -183,7 +193,7 @@ native_layer_norm_backward: Operation = op(
     "native_layer_norm_backward(grad_out, input, normalized_shape: ints, mean, rstd, weight: Tensor?, bias: Tensor?, "
     "output_mask: any)",
     "NativeLayerNormBackwardBackward0", "Gradients of layer norm.", spaces=(), unguarded=True,
-    layout="contiguous", forward=_native_layer_norm_backward,
+    layout="contiguous", forward=_native_layer_norm_backward, reduced="all",
     grads={
         ("input", "weight", "grad_out"): layer_norm_double,
         "bias": lambda grad: None,
@@ -226,11 +236,12 @@ def _rms_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor |
     shape = _shape(normalized_shape, "rms_norm")
     check_normalized(input, shape, (("weight", weight),), "*")
     dims = tuple(range(len(input.shape) - 1, len(input.shape) - len(shape) - 1, -1))
+    wide = in_single(input)
     if eps is None:
-        eps = float(np.finfo(array_of(input).dtype).eps)
-    squares = find("mean")(find("pow")(input, 2), dims, True)
-    result = input * find("rsqrt")(plus(squares, eps))
-    return result if weight is None else result * weight
+        eps = float(np.finfo(array_of(wide).dtype).eps)
+    squares = find("mean")(find("pow")(wide, 2), dims, True)
+    result = wide * find("rsqrt")(plus(squares, eps))
+    return find("type_as")(result if weight is None else result * weight, input)
 
 
 rms_norm = composite(

@@ -8,6 +8,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.reduced import cast, is_reduced, widened
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels.common import pick, together
 from gradsh.text.fault import fail
@@ -22,14 +23,14 @@ def _where(condition: Array, self: Array | float, other: Array | float) -> Array
         condition = condition.astype(np.bool_)
     a, b = together(self, other)
     shape = broadcast_shapes(condition.shape, broadcast_shapes(a.shape, b.shape)) if condition.ndim else None
-    chosen = pick(condition, a, b)
+    chosen = cast(pick(condition, widened(a), widened(b)), a.dtype) if is_reduced(a) else pick(condition, a, b)
     return chosen if shape is None or chosen.shape == shape else np.broadcast_to(chosen, shape).copy()
 
 
 where: Operation = op(
     "where(condition, input: Operand, other: Operand)", "WhereBackward0",
     "Elements of `input` where the condition holds, of `other` elsewhere.",
-    layout="operands", forward=_where,
+    layout="operands", forward=_where, reduced="own",
     grads={
         "input": lambda grad, condition: where(condition, grad, 0.0),
         "other": lambda grad, condition: where(condition, 0.0, grad),

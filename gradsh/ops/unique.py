@@ -9,6 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.named_result import NamedResult, named_result
+from gradsh.engine.values.reduced import REDUCED
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import underivable, word
 from gradsh.ops.kernels.common import refusing
@@ -197,7 +198,7 @@ def _check_histogram(self: Array, bins: Array | int, weight: Array | None) -> No
         raise fail("value", f"torch.histogramdd: {message}", RuntimeError)
     if count <= 0:
         raise fail("value", f"torch.histogram(): bins must be > 0, but got {count} for dimension 0", RuntimeError)
-    if self.dtype.kind != "f":
+    if self.dtype.kind != "f" or self.dtype in REDUCED:
         raise fail("dtype", f"\"histogramdd\" not implemented for '{of_numpy(self.dtype).title}'", NotImplementedError)
 
 
@@ -227,7 +228,7 @@ for _bins in ("bins: int, *, range: any? = None", "bins, *"):
     op(
         f"histogram(self, {_bins}, weight: Tensor? = None, density: bool = False)", "", "How many elements fall into each bin; the edges.",
         forward=_histogram if "range" in _bins else lambda self, bins, weight, density: _histogram(self, bins, None, weight, density),
-        fields=("hist", "bin_edges"),
+        fields=("hist", "bin_edges"), reduced="own",
     )
 
 

@@ -104,7 +104,8 @@ def test_stand_ins_say_so_once_and_change_no_number() -> None:
     printed, warnings, failures, _ = run(STAND_INS + "print(net.module.weight.tolist())")
     assert failures == []
     assert printed == "True True done\n" + run(PLAIN)[0]
-    assert len(warnings) == len({warning.partition(" is a stub: ")[0] for warning in warnings}) == 9
+    told = {warning.partition(" is a stub: ")[0] for warning in warnings}
+    assert len(warnings) == len(told) == 10  # one says that autocast has another name now
 
 
 def test_the_bar_of_tqdm_auto_asks_for_an_iterator_when_it_is_made() -> None:
@@ -134,7 +135,7 @@ def test_what_pytorch_alone_has_is_told_where_a_program_asks_for_it() -> None:
 
 def test_a_caught_error_that_pytorch_does_not_raise_is_told() -> None:
     """The program goes on with its handler, which it does not run on PyTorch."""
-    tried = ("torch.fft", "torch.ones(2).half()", "torch.no_such_name", "torch.ones(2) @ torch.ones(3)", "[][0]")
+    tried = ("torch.fft", "torch.ones(2).cfloat()", "torch.no_such_name", "torch.ones(2) @ torch.ones(3)", "[][0]")
     blocks = [f"try:\n    {one}\nexcept Exception as error:\n    print(type(error).__name__)\n" for one in tried]
     printed, warnings, failures, _ = run("import torch\n" + "".join(blocks))
     assert failures == []
@@ -304,13 +305,6 @@ def test_paths_keep_texts_in_the_session() -> None:
         "print(place.read_text(encoding='utf-8').split(), place.exists())"
     )
     assert (printed, failures) == ("['a', 'b'] True\n", [])
-
-
-def test_half_precision_is_refused_where_it_would_change_a_number() -> None:
-    failures = run("import torch\nwith torch.autocast('cpu', dtype=torch.bfloat16):\n    pass")[2]
-    assert failures[0].problem.kind == "dtype"
-    assert "gradsh trace FILE" in failures[0].problem.message
-    assert run("import torch\nwith torch.autocast('cpu', enabled=False):\n    pass")[2] == []
 
 
 def test_files_beside_the_script_are_imported_and_named(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradsh.engine.autograd.donation import base_if_unshared
 from gradsh.engine.autograd.gradient_versions import known_counter, note, noted, shared_counter
+from gradsh.engine.autograd.sums import add_into, summed
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
@@ -182,7 +183,7 @@ def keep_grad(tensor: Tensor, grad: object) -> None:
     elif isinstance(grad, Tensor):
         meta.grad = meta.grad + grad
     else:
-        meta.grad = make(meta.grad.array + grad)
+        meta.grad = make(summed(meta.grad.array, grad))
 
 
 def _as_tensors(grads: Any) -> tuple[object, ...]:
@@ -334,4 +335,4 @@ def _add_in_place(held: Tensor, grad: Array) -> None:
         check_distinct(held.array)
         if grad.shape != held.array.shape:  # the leaf got other extents in place since
             check_written_shape(held.array.shape, broadcast_shapes(held.array.shape, grad.shape))
-        np.add(held.array, grad, out=held.array)
+        add_into(held.array, grad)

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
+from gradsh.engine.dispatch.autocast import AUTOCAST
 from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
 from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results, tangents_to_save
 from gradsh.engine.dispatch.saved_hooks import announce_write, dispatch
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
+from gradsh.engine.dispatch.widened_kernels import EXACT_NUMBERS, compute_reduced, holds_reduced
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
 from gradsh.engine.registry import find
@@ -20,6 +22,7 @@ from gradsh.engine.schema.signature import ArrayAmongTensors
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid, order_of
 from gradsh.engine.values.overlap import check_apart, check_distinct, check_not_zeros, overlaps
+from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, write
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail, fault_of
 
@@ -36,6 +39,11 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         if isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value)):
             found = True
             break
+    if found and current().saved_hooks:
+        autocast = current().flags.get(AUTOCAST)
+        if autocast is not None and autocast.enabled and (converted := autocast.converted(record, values)) is not None:
+            with autocast.off():
+                return run_record(record, converted)
     kind = record.kind
     if kind == "composite":
         if found and any(isinstance(values[place], np.ndarray) for place in tensors):
@@ -59,6 +67,7 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         found = _recalled(record, values)
         found = record.forward(*arrays) if found is None else found
         views = wrap_views(record, values, found)
+        _step_with_care(arrays, views)
         if current().saved_hooks:
             _forward_mode().follow_view(record, values, views)
             _told(record, values, found, views)
@@ -71,11 +80,20 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         if record.layout:
             outputs = laid(record.layout, outputs, arrays)
     made = wrap(record, values, outputs, ambient)
+    _step_with_care(arrays, made)
     if not ambient.saved_hooks:
         return made
     _forward_mode().follow(record, values, outputs, made)
     _told(record, values, outputs, made)
     return marked(values, made)
+
+
+def _step_with_care(arrays: list[Any], made: Any) -> None:
+    """Let the node of an operation on numbers of reduced precision take the general step, whose formulas round as operations do."""
+    if any(map(holds_reduced, arrays)):
+        for one in made if isinstance(made, (tuple, list)) else (made,):
+            if isinstance(one, Tensor) and one.edge is not None:
+                one.edge[0].more()
 
 
 def _recalled(record: Overload, values: list[Any]) -> Any:
@@ -155,6 +173,8 @@ def _arrays(record: Overload, values: list[Any]) -> list[Any]:
 def _compute(record: Overload, arrays: list[Any]) -> object:
     """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
+        if not (record.writes or record.reduced == "own") and any(map(holds_reduced, arrays)):
+            return compute_reduced(record, arrays)
         check = current().check
         if check is not None and is_long(record.forward, arrays):
             return run_cancellable(record.forward, arrays, check)
@@ -187,26 +207,28 @@ def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
     common = result_type(operands, numbers, default) if numbers or any(one.dtype != first for one in operands) else first
     if policy == "float" and common.kind != "f":
         common = default
+    single = SINGLE if common in REDUCED and record.name.rstrip("_") in EXACT_NUMBERS else common
     for place in places:
         each = arrays[place]
         if type(each) is list:
             arrays[place] = [_cast(one, common) for one in each]
         elif each is not None:
-            arrays[place] = _cast(each, common)
+            arrays[place] = _cast(each, common if isinstance(each, np.ndarray) and (each.ndim or each.dtype == common) else single)
 
 
 def _cast(value: Array | float, dtype: Any) -> Array:
     if not isinstance(value, np.ndarray):
-        return np.asarray(value).astype(dtype)
+        return cast(np.asarray(value), dtype)  # type: ignore[no-any-return]
     if value.dtype == dtype:
         return value
     if 0 in value.strides and value.size > 1:  # an expanded operand stays one: it does not tell how the result lies in memory
         single = value[tuple(slice(0, 1) if step == 0 else slice(None) for step in value.strides)]
-        return np.broadcast_to(single.astype(dtype), value.shape)
-    return value.astype(dtype)
+        return np.broadcast_to(cast(single, dtype), value.shape)
+    return cast(value, dtype)  # type: ignore[no-any-return]
 
 
-_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
+_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char",
+              "Half": "c10::Half", "BFloat16": "c10::BFloat16"}
 
 
 def _check_same(record: Overload, operands: Sequence[Array]) -> None:
@@ -373,6 +395,8 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
         ) for save in saves):
             old = find("clone")(target)
         save_inputs(node, values, old)
+        if any(map(holds_reduced, arrays)):
+            node.more()
     if record.name in _LENIENT:  # elements may share memory: those that change decide
         changed = first != target.array
         target.array[changed] = first[changed]
@@ -394,7 +418,7 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
 def _write(record: Overload, arrays: list[Any], target: Array, result: Array) -> None:
     """Write a result; where elements share memory, PyTorch works row by row, each of which reads what those before it wrote."""
     if arrays[0] is not target or not record.is_elementwise or not overlaps(target):
-        target[...] = result
+        write(target, result)
         return
     order = order_of(target.shape, [target])
     wide = [np.broadcast_to(one, target.shape).transpose(order) if isinstance(one, np.ndarray) else one for one in arrays]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from gradsh.engine.values.dtype import Array, NumpyDType
+from gradsh.engine.values.reduced import BFLOAT16, FLOAT16, cast
 from gradsh.text.fault import fail
 
 _SCALAR_NAMES = {
@@ -16,7 +17,7 @@ _SCALAR_NAMES = {
     "bool": "Bool",
 }
 _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "uint8": "unsigned char"}
-_DIGITS = {"float32": 24, "float64": 53}
+_DIGITS = {np.dtype(np.float32): 24, np.dtype(np.float64): 53, FLOAT16: 11, BFLOAT16: 8}
 _MASK64 = (1 << 64) - 1
 
 
@@ -45,7 +46,7 @@ def largest(dtype: NumpyDType) -> int:
     if dtype == np.bool_:
         return 1
     if dtype.kind == "f":
-        return 1 << _DIGITS[dtype.name]
+        return 1 << _DIGITS[dtype]
     return int(np.iinfo(dtype).max)
 
 
@@ -69,8 +70,8 @@ def integer_range(low: int, high: int | None, dtype: NumpyDType) -> tuple[int, i
 
 def _representable(low: int, stop: int, dtype: NumpyDType) -> tuple[int, int]:
     """Return bounds that do not round outwards in a float dtype."""
-    digits = _DIGITS[dtype.name]
-    above, below = int(dtype.type(low + 1)), int(dtype.type(stop - 1))
+    digits = _DIGITS[dtype]
+    above, below = (int(cast(np.asarray(bound), dtype)) for bound in (low + 1, stop - 1))
     if above < low:
         low = above + (1 << (abs(low + 1).bit_length() - digits))
     if below >= stop:
