@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import AUTOCAST, current
 from gradsh.engine.dispatch.saved_hooks import watching
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
@@ -17,8 +17,6 @@ from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.reduced import BFLOAT16, SINGLE
 
-AUTOCAST = "autocast"
-"""The flag that holds the `AutocastState` of a thread, once it has been on there."""
 _LOWER_NAMES = (
     "addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linalg_vecdot linear matmul "
     "mkldnn_rnn_layer mm prelu scaled_dot_product_attention"

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import Ambient, current
-from gradsh.engine.dispatch.autocast import AUTOCAST
+from gradsh.engine.ambient import AUTOCAST, Ambient, current
 from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
 from gradsh.engine.dispatch.inference import inferring, marked
-from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results, tangents_to_save
+from gradsh.engine.dispatch.op_node import OpNode, build_node, keep_array, save_inputs, save_results, tangents_to_save
 from gradsh.engine.dispatch.saved_hooks import announce_write, dispatch
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.engine.dispatch.widened_kernels import EXACT_NUMBERS, compute_reduced, holds_reduced
@@ -33,12 +32,7 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     if tensors is None:
         record.signature  # noqa: B018  (parsed on first use)
         tensors = record.tensors or ()
-    found = False
-    for place in tensors:
-        value = values[place]
-        if isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value)):
-            found = True
-            break
+    found = any(map(_holds_tensor, [values[place] for place in tensors]))
     if found and current().saved_hooks:
         autocast = current().flags.get(AUTOCAST)
         if autocast is not None and autocast.enabled and (converted := autocast.converted(record, values)) is not None:
@@ -63,11 +57,13 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     if ambient.grad_enabled and record.grads:
         _check_views(record, values)
     arrays = _arrays(record, values)
+    reduced = any(map(holds_reduced, arrays))
     if kind == "view":
         found = _recalled(record, values)
         found = record.forward(*arrays) if found is None else found
         views = wrap_views(record, values, found)
-        _step_with_care(arrays, views)
+        if reduced:
+            _step_with_care(views)
         if current().saved_hooks:
             _forward_mode().follow_view(record, values, views)
             _told(record, values, found, views)
@@ -76,11 +72,12 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         ambient.check(0)
     outputs = _recalled(record, values) if ambient.saved_hooks else None
     if outputs is None:
-        outputs = _compute(record, arrays)
+        outputs = _compute(record, arrays, reduced)
         if record.layout:
             outputs = laid(record.layout, outputs, arrays)
     made = wrap(record, values, outputs, ambient)
-    _step_with_care(arrays, made)
+    if reduced:
+        _step_with_care(made)
     if not ambient.saved_hooks:
         return made
     _forward_mode().follow(record, values, outputs, made)
@@ -88,12 +85,15 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     return marked(values, made)
 
 
-def _step_with_care(arrays: list[Any], made: Any) -> None:
+def _holds_tensor(value: object) -> bool:
+    return isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value))
+
+
+def _step_with_care(made: Any) -> None:
     """Let the node of an operation on numbers of reduced precision take the general step, whose formulas round as operations do."""
-    if any(map(holds_reduced, arrays)):
-        for one in made if isinstance(made, (tuple, list)) else (made,):
-            if isinstance(one, Tensor) and one.edge is not None:
-                one.edge[0].more()
+    for one in made if isinstance(made, (tuple, list)) else (made,):
+        if isinstance(one, Tensor) and one.edge is not None:
+            one.edge[0].more()
 
 
 def _recalled(record: Overload, values: list[Any]) -> Any:
@@ -170,10 +170,10 @@ def _arrays(record: Overload, values: list[Any]) -> list[Any]:
     return arrays
 
 
-def _compute(record: Overload, arrays: list[Any]) -> object:
-    """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
+def _compute(record: Overload, arrays: list[Any], reduced: bool) -> object:
+    """Run the kernel, on numbers of reduced precision or not; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
-        if not (record.writes or record.reduced == "own") and any(map(holds_reduced, arrays)):
+        if reduced and not (record.writes or record.reduced == "own"):
             return compute_reduced(record, arrays)
         check = current().check
         if check is not None and is_long(record.forward, arrays):
@@ -377,9 +377,10 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
             check_apart(target.array, arrays[1:])
     if ambient.saved_hooks:
         announce_write(target)
+    reduced = any(map(holds_reduced, arrays))
     outputs = _recalled(record, values)
     if outputs is None:
-        outputs = _compute(record, arrays)
+        outputs = _compute(record, arrays, reduced)
     first = outputs[0] if type(outputs) is tuple else outputs
     first = np.asarray(first)
     if not record.writes:
@@ -388,14 +389,8 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     node = None
     if tracked and target.array.dtype.kind == "f":
         node = build_node(record, values, [target.array])
-        old = None
-        saves = record.plan.saves
-        if any(save.param == 0 and (
-            not save.guard or any(node.edges[slot] is not None for slot in save.guard)
-        ) for save in saves):
-            old = find("clone")(target)
-        save_inputs(node, values, old)
-        if any(map(holds_reduced, arrays)):
+        save_inputs(node, values, find("clone")(target) if _saves_target(node) else None)
+        if reduced:
             node.more()
     if record.name in _LENIENT:  # elements may share memory: those that change decide
         changed = first != target.array
@@ -413,6 +408,13 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
         finish()
         _told(record, values, outputs, target)
     return target
+
+
+def _saves_target(node: OpNode) -> bool:
+    """Whether a node keeps the former content of what its operation writes."""
+    return any(
+        save.param == 0 and (not save.guard or any(node.edges[slot] is not None for slot in save.guard)) for save in node.record.plan.saves
+    )
 
 
 def _write(record: Overload, arrays: list[Any], target: Array, result: Array) -> None:
