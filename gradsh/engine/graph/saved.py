@@ -114,7 +114,7 @@ class SavedTensor:
         array = self.array
         if array is not None:
             return bytes_of(array)
-        return int(self._numpy_dtype().itemsize * math.prod(self.shape))
+        return of_numpy(self._numpy_dtype()).itemsize * math.prod(self.shape)
 
     @property
     def recomputed(self) -> bool:
