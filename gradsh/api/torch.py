@@ -1,7 +1,7 @@
 """The namespaces that scripts import: torch and what is under it. Each is an explicit table."""
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from gradsh.api.homes import file_of, home_of, settle
 from gradsh.api.namespace import Lazy, Namespace, Switches, lazily, lazy
@@ -156,7 +156,7 @@ _TORCH: dict[str, object] = {
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
-    "func": _spaces("torch.func"),
+    "func": _spaces("torch.func"), "jit": _spaces("torch.jit"),
     "_C": _spaces("torch._C"),
     "ops": _spaces("torch.ops"),
     "_VF": _spaces("torch._VF"),
@@ -406,6 +406,10 @@ NAMESPACES: dict[str, Namespace] = {
                "get_device_capability=no_gpu set_device mem_get_info=no_gpu current_stream=no_gpu "
                "reset_max_memory_allocated=ignore get_rng_state=no_gpu get_rng_state_all=none"),
     ),
+    "torch.jit": Namespace("torch.jit", {"Final": Final, **lazily(
+        "gradsh.api.jit", "script trace ScriptModule annotate is_scripting is_tracing=is_scripting save=save_module load=load_module "
+        "set_fusion_strategy freeze=itself optimize_for_inference=itself ignore=itself unused=itself export=itself script_method=itself",
+    )}),
     "torch.amp": Namespace("torch.amp", lazily(_AMP, "autocast=Autocast GradScaler custom_fwd custom_bwd is_autocast_available")),
     "torch.cuda.amp": Namespace("torch.cuda.amp", lazily(
         _AMP, "autocast=cuda_autocast GradScaler custom_fwd=cuda_custom_fwd custom_bwd=cuda_custom_bwd",

@@ -1,7 +1,6 @@
 """What operations of networks ask of their arguments: arrays behind them, numbers for each dim, PyTorch's refusals."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -22,13 +21,6 @@ from gradsh.text.fault import fail
 def count(value: ArrayOrTensor) -> int:
     """Return the number of elements of a Tensor or an array."""
     return int(array_of(value).size)
-
-
-def word(dtype: Any) -> str:
-    """Return C++'s name of a dtype, as some messages have it."""
-    names = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "bool": "bool", "float16": "c10::Half",
-             "bfloat16": "c10::BFloat16"}
-    return names.get(of_numpy(dtype).name, of_numpy(dtype).name)
 
 
 def check_same_float(input: Array, other: Array) -> None:

@@ -10,7 +10,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.parallel import BLOCK
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, cpp_name
 from gradsh.engine.values.reduced import cast, is_reduced, widened
 from gradsh.ops.arguments import in_single
 from gradsh.ops.kernels.geometry import array_of
@@ -146,9 +146,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
         raise fail("value", message, RuntimeError)
     dtypes = {array_of(one).dtype for one in (query, key, value)}
     if len(dtypes) > 1:
-        shown = [one.dtype for one in (query, key, value)]
-        names = {"torch.float32": "float", "torch.float64": "double"}
-        a, b, c = (names.get(str(one), str(one)) for one in shown)
+        a, b, c = (cpp_name(array_of(one).dtype) for one in (query, key, value))
         message = (
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {a} key.dtype: {b} and "
             f"value.dtype: {c} instead."

@@ -12,7 +12,7 @@ from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.device import check_device, check_factory_device
-from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy, promote_pair
+from gradsh.engine.values.dtype import Array, NumpyDType, cpp_name, number_dtype, of_numpy, promote_pair
 from gradsh.engine.values.reduced import REDUCED, cast
 from gradsh.engine.values.size import Size
 from gradsh.ops.copy_cast import to_dtype
@@ -211,16 +211,10 @@ def _from_numpy(ndarray: Array) -> Tensor:
 composite("from_numpy(ndarray: any?)", "A tensor over the memory of a numpy array.", _from_numpy, TORCH)
 
 
-_CPP_NAMES = {
-    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
-    "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-}
-
-
 def _options(dtype: NumpyDType) -> str:
     """Return the options of a tensor of that dtype, as PyTorch's C++ prints them."""
     return (
-        f"TensorOptions(dtype={_CPP_NAMES.get(of_numpy(dtype).name, 'bool')}, device=cpu, layout=Strided, requires_grad=false (default), "
+        f"TensorOptions(dtype={cpp_name(dtype)}, device=cpu, layout=Strided, requires_grad=false (default), "
         "pinned_memory=false (default), memory_format=(nullopt))"
     )
 

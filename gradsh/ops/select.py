@@ -7,7 +7,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, cpp_name, of_numpy
 from gradsh.engine.values.reduced import cast, is_reduced, widened
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels.common import pick, together
@@ -57,8 +57,8 @@ composite(
 
 def _masked(self: Array, mask: Array, value: Array | float) -> Array:
     if mask.dtype.kind != "b":
-        name = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
-        raise fail("dtype", f"masked_fill_ only supports boolean masks, but got mask with dtype {name}", RuntimeError)
+        message = f"masked_fill_ only supports boolean masks, but got mask with dtype {cpp_name(mask.dtype)}"
+        raise fail("dtype", message, RuntimeError)
     value = np.asarray(value)
     if value.ndim:
         message = f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -75,10 +75,6 @@ def _masked_in_place(self: Array, mask: Array, value: Array | float) -> Array:
     if mask.shape != self.shape and mask.dtype.kind == "b":
         broadcast_shapes(self.shape, mask.shape)
     return _masked(self, mask, value)
-
-
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
-            "uint8": "unsigned char"}
 
 
 def _value_gradient(grad: ArrayOrTensor, mask: ArrayOrTensor) -> ArrayOrTensor:

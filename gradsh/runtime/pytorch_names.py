@@ -20,7 +20,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "frobenius_norm from_dlpack from_file futures fx get_deterministic_debug_mode get_device "
             "get_device_module get_float32_matmul_precision gru gru_cell "
             "hamming_window hann_window hinge_embedding_loss hspmm hub imag instance_norm "
-            "is_distributed is_vulkan_available istft jit kaiser_window kl_div library lobpcg lstm lstm_cell lu "
+            "is_distributed is_vulkan_available istft kaiser_window kl_div library lobpcg lstm lstm_cell lu "
             "lu_solve lu_unpack margin_ranking_loss masked matrix_rank multiprocessing nested norm_except_dim "
             "nuclear_norm ormqr overrides package pca_lowrank poisson_nll_loss polar quantization quasirandom "
             "return_types saddmm segment_reduce set_flush_denormal set_warn_always signal slice_inverse smm sparse "

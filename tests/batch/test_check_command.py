@@ -25,7 +25,7 @@ WRONG = [
     ("x = torch.onse(2)", "module 'torch' has no attribute 'onse'", "did you mean `torch.ones`?"),
     ("import torch.nn as nn\nnn.linear(1, 2)", "module 'torch.nn' has no attribute 'linear'", "`torch.nn.functional.linear`"),
     ("from torch.optim import SDG", "cannot import name 'SDG' from 'torch.optim'", "`torch.optim.SGD`"),
-    ("import torch\nimport torch\ntorch.jit(1)", "module 'torch' has no attribute 'jit'", "remove it"),
+    ("import torch\nimport torch\ntorch.fx(1)", "module 'torch' has no attribute 'fx'", "remove it"),
     ("import torch\nfrom torch import nn\nimport torch.nn as nn\nimport torch\nnn.Foo", "module 'torch.nn' has no attribute 'Foo'", ""),
     ("import numpy as np\nnp.int", "module 'numpy' has no attribute 'int'", "did you mean `int`?"),
     ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),

@@ -605,3 +605,40 @@ def test_a_value_that_is_read_within_vmap_is_told(function: str, told: bool) -> 
     _, warnings, failures, _ = run(f"import torch\ntorch.vmap({function})(torch.ones(2))")
     assert failures == []
     assert len([text for text in warnings if "within vmap, PyTorch refuses" in text]) == told
+
+
+def test_compiled_functions_and_modules_run_as_python() -> None:
+    text = """
+import torch
+from torch import jit
+calls = []
+class Net(torch.nn.Module):
+    factor: jit.Final[int]
+    def __init__(self):
+        super().__init__()
+        self.factor = 2
+        self.line = torch.nn.Linear(2, 1)
+    def forward(self, x):
+        calls.append(torch.is_grad_enabled())
+        return self.line(x) * self.factor
+    @torch.jit.export
+    def width(self) -> int:
+        return self.line.in_features
+net = Net()
+traced = jit.trace(net, torch.ones(1, 2))
+print(calls, isinstance(traced, Net), traced.line is net.line)
+scripted = torch.jit.script(net).eval()
+scripted.save("net.pt")
+again = torch.jit.load("net.pt")
+print(again.width(), again.training, torch.equal(again(torch.ones(1, 2)), net(torch.ones(1, 2))))
+@torch.jit.script
+def double(x: torch.Tensor, times: int = 1):
+    for _ in range(times):
+        x = x * 2
+    return x
+print(double(torch.ones(2), 3).tolist(), torch.jit.is_scripting())
+"""
+    printed, warnings, failures, _ = run(text)
+    assert failures == []
+    assert printed == "[True, False, False] True True\n2 False True\n[8.0, 8.0] False\n"
+    assert [warning.split(" is a stub")[0] for warning in warnings] == ["torch.jit.trace", "torch.jit.script", "torch.save"]

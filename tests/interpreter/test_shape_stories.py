@@ -30,7 +30,7 @@ def test_the_layer_that_failed_is_named(script):
 
 
 REFUSED = [
-    ("torch.jit.script(1)", "remove it: call the function or the module itself"),
+    ("torch.fx.symbolic_trace(1)", "remove it: call the function or the module itself"),
     ("import torch.distributed as dist\ndist.init_process_group()", "one process on the CPU"),
     ("import numpy as np\nnp.fromfoo('x')", "gradsh's `numpy` offers array"),
     ("import numpy as np\nnp.fromfile('x')", "gradsh trace FILE"),

@@ -100,10 +100,10 @@ def grad(
     """
     retain = create_graph if retain_graph is None else bool(retain_graph)
     recorded = create_graph or bool(levels())  # gradients have tangents, too
-    roots = make_roots(outputs, grad_outputs, recorded)
-    edges: list[Edge] = []
     if not inputs:
         raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
+    roots = make_roots(outputs, grad_outputs, recorded)
+    edges: list[Edge] = []
     given, inputs = inputs, [check_input(one) for one in inputs]
     for place, tensor in enumerate(inputs):
         edge = gradient_edge(tensor)

@@ -18,7 +18,7 @@ from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result,
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.schema.signature import ArrayAmongTensors
-from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
+from gradsh.engine.values.dtype import Array, cpp_name, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid, order_of
 from gradsh.engine.values.overlap import check_apart, check_distinct, check_not_zeros, overlaps
 from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, write
@@ -227,24 +227,22 @@ def _cast(value: Array | float, dtype: Any) -> Array:
     return cast(value, dtype)  # type: ignore[no-any-return]
 
 
-_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char",
-              "Half": "c10::Half", "BFloat16": "c10::BFloat16"}
-
-
 def _check_same(record: Overload, operands: Sequence[Array]) -> None:
     names = [of_numpy(one.dtype).title for one in operands]
     for index, name in enumerate(names):
         if name != names[0]:
-            message = _different(record.name, index, names)
+            message = _different(record.name, index, names, [cpp_name(one.dtype) for one in operands])
             raise fail("dtype", message, RuntimeError, operation=record.name)
 
 
-def _different(operation: str, index: int, names: list[str]) -> str:
+def _different(operation: str, index: int, names: list[str], in_cpp: list[str]) -> str:
     """Return PyTorch's sentence for operands of different dtypes, of which the one at `index` is the first."""
     a, b = names[0], names[index]
     match operation:
         case "mm":
-            return f"expected m1 and m2 to have the same dtype, but got: {_CPP_NAMES.get(a, a.lower())} != {_CPP_NAMES.get(b, b.lower())}"
+            return f"expected m1 and m2 to have the same dtype, but got: {in_cpp[0]} != {in_cpp[index]}"
+        case "baddbmm":
+            return "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*in_cpp)
         case "addmm" if names[1] != names[2]:
             return f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
         case "addmm":

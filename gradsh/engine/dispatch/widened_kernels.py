@@ -30,15 +30,19 @@ def holds_reduced(value: object) -> bool:
 def compute_reduced(record: Overload, arrays: list[Any]) -> object:
     """Run the kernel on arguments in float32; its results are rounded to the dtype of the first operand, or to the one asked for.
 
-    Where operands of float32 are among those of reduced precision (weights of a layer), the first result alone is rounded.
+    Operands of several dtypes are the kernel's affair, which refuses or promotes them. A layer may have weights of float32 ("mixed",
+    "all"); then the first result alone is rounded ("mixed").
     """
     asked = next((one for one in arrays if isinstance(one, np.dtype)), None)
     places = record.tensors or ()
     operands = [one for place in places for one in (arrays[place] if type(arrays[place]) is list else (arrays[place],))]
     dtypes = [one.dtype for one in operands if isinstance(one, np.ndarray) and one.dtype.kind == "f"]
     reduced = next((one for one in dtypes if one in REDUCED), None)
-    if reduced is not None and record.reduced not in {"", "all"}:
+    takes_float32 = record.reduced in {"mixed", "all"}
+    if reduced is not None and record.reduced and not takes_float32:
         raise _unsupported(record.reduced, of_numpy(reduced).title)
+    if record.dtypes == "keep" and not takes_float32 and len({one.dtype for one in operands if np.ndim(one) and one.dtype.kind == "f"}) > 1:
+        return record.forward(*arrays)
     first = reduced if record.dtypes != "keep" else next(iter(dtypes), None)  # where dtypes are unified, float32 is a number's
     dtype = first if asked is None else asked
     if record.name.rstrip("_") in _ROUNDED_NUMBERS:
@@ -50,7 +54,7 @@ def compute_reduced(record: Overload, arrays: list[Any]) -> object:
     if dtype not in REDUCED:
         return found
     if type(found) is tuple or type(found) is list:
-        mixed = record.dtypes == "keep" and record.reduced != "all" and SINGLE in dtypes
+        mixed = record.reduced == "mixed" and SINGLE in dtypes
         return type(found)(one if mixed and place else _narrowed(one, dtype) for place, one in enumerate(found))
     return _narrowed(found, dtype)
 

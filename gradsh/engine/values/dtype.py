@@ -132,6 +132,17 @@ def of_numpy(dtype: NumpyDType) -> DType:
 _PROMOTED: dict[tuple[Any, Any], Any] = {}
 
 
+_CPP_NAMES = {
+    "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
+    "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+}
+
+
+def cpp_name(dtype: NumpyDType) -> str:
+    """Return C++'s name of a dtype, as some of PyTorch's messages have it."""
+    return _CPP_NAMES[of_numpy(dtype).name]
+
+
 def promote_pair(a: NumpyDType, b: NumpyDType) -> NumpyDType:
     """Promote two numpy dtypes of the same standing, as torch.promote_types does."""
     if a == b:
