@@ -19,7 +19,7 @@ from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
 from gradsh.engine.graph.types import Location
 from gradsh.engine.registry import find, method
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, type_name
 from gradsh.engine.values.overlap import check_distinct, dense
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail
@@ -107,7 +107,7 @@ def _check_same(hook: Callable[..., object], before: Tensor | None, after: Tenso
         message = f"hook '{name}' has replaced a None with a value"
         raise fail("grad_shape", message, RuntimeError, hook=hook)
     if after.array.dtype != before.array.dtype:
-        was, got = (f"torch.{one.dtype.title}Tensor" for one in (before, after))
+        was, got = (type_name(one.array.dtype) for one in (before, after))
         message = f"hook '{name}' has changed the type of value (was {was} got {got})"
         raise fail("dtype", message, RuntimeError, hook=hook)
     if after.array.shape != before.array.shape:

@@ -21,7 +21,7 @@ from gradsh.engine.schema.signature import ArrayAmongTensors
 from gradsh.engine.values.dtype import Array, cpp_name, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid, order_of
 from gradsh.engine.values.overlap import check_apart, check_distinct, check_not_zeros, overlaps
-from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, write
+from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, cast_operand, write
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail, fault_of
 
@@ -219,12 +219,7 @@ def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
 def _cast(value: Array | float, dtype: Any) -> Array:
     if not isinstance(value, np.ndarray):
         return cast(np.asarray(value), dtype)  # type: ignore[no-any-return]
-    if value.dtype == dtype:
-        return value
-    if 0 in value.strides and value.size > 1:  # an expanded operand stays one: it does not tell how the result lies in memory
-        single = value[tuple(slice(0, 1) if step == 0 else slice(None) for step in value.strides)]
-        return np.broadcast_to(cast(single, dtype), value.shape)
-    return cast(value, dtype)  # type: ignore[no-any-return]
+    return value if value.dtype == dtype else cast_operand(value, dtype)
 
 
 def _check_same(record: Overload, operands: Sequence[Array]) -> None:

@@ -143,6 +143,12 @@ def cpp_name(dtype: NumpyDType) -> str:
     return _CPP_NAMES[of_numpy(dtype).name]
 
 
+def type_name(dtype: NumpyDType) -> str:
+    """Return the name of the type of a tensor of a dtype, as PyTorch's messages have it."""
+    title = of_numpy(dtype).title
+    return f"CPU{title}Type" if title in {"Bool", "BFloat16"} else f"torch.{title}Tensor"
+
+
 def promote_pair(a: NumpyDType, b: NumpyDType) -> NumpyDType:
     """Promote two numpy dtypes of the same standing, as torch.promote_types does."""
     if a == b:

@@ -31,7 +31,7 @@ def bytes_of(array: Any) -> int:
 
 def widened(array: Any) -> Any:
     """Return an array of reduced precision in float32; anything else as it is."""
-    return array.astype(SINGLE) if is_reduced(array) else array
+    return cast_operand(array, SINGLE) if is_reduced(array) else array
 
 
 def rounded_to_bfloat16(array: Any) -> Any:
@@ -53,6 +53,14 @@ def cast(array: Any, dtype: Any) -> Any:
     if dtype == BFLOAT16:
         return (array if array.dtype == BFLOAT16 else rounded_to_bfloat16(array)).astype(BFLOAT16)
     return array.astype(np.float32).astype(FLOAT16)
+
+
+def cast_operand(array: Any, dtype: Any) -> Any:
+    """Return a copy of an operand in another dtype; an expanded one stays so: it does not tell how the result lies in memory."""
+    if 0 in array.strides and array.size > 1:
+        single = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
+        return np.broadcast_to(cast(single, dtype), array.shape)
+    return cast(array, dtype)
 
 
 def as_dtype(array: Any, dtype: Any) -> Any:
