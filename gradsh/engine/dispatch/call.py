@@ -12,7 +12,7 @@ from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import OpNode, build_node, keep_array, save_inputs, save_results, tangents_to_save
 from gradsh.engine.dispatch.saved_hooks import announce_write, dispatch
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
-from gradsh.engine.dispatch.widened_kernels import EXACT_NUMBERS, compute_reduced, holds_reduced
+from gradsh.engine.dispatch.widened_kernels import EXACT_NUMBERS, compute_reduced, holds_reduced, is_operand
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
 from gradsh.engine.registry import find
@@ -32,10 +32,16 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     if tensors is None:
         record.signature  # noqa: B018  (parsed on first use)
         tensors = record.tensors or ()
-    found = any(map(_holds_tensor, [values[place] for place in tensors]))
-    if found and current().saved_hooks:
-        autocast = current().flags.get(AUTOCAST)
-        if autocast is not None and autocast.enabled and (converted := autocast.converted(record, values)) is not None:
+    found = False
+    for place in tensors:
+        value = values[place]
+        if isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value)):
+            found = True
+            break
+    ambient = current()
+    if ambient.saved_hooks and found and (autocast := ambient.flags.get(AUTOCAST)) is not None and autocast.enabled:
+        converted = autocast.converted(record, values)
+        if converted is not None:
             with autocast.off():
                 return run_record(record, converted)
     kind = record.kind
@@ -43,7 +49,7 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         if found and any(isinstance(values[place], np.ndarray) for place in tensors):
             raise ArrayAmongTensors
         made = record.forward(*values)
-        return marked(values, made) if current().saved_hooks else made
+        return marked(values, made) if ambient.saved_hooks else made
     if not found:
         return _run_plain(record, values)
     for place in tensors:
@@ -53,21 +59,12 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         return _run_inplace(record, values)
     if kind == "geometry":
         return _run_geometry(record, values)
-    ambient = current()
     if ambient.grad_enabled and record.grads:
         _check_views(record, values)
     arrays = _arrays(record, values)
-    reduced = any(map(holds_reduced, arrays))
+    reduced = holds_reduced(arrays)
     if kind == "view":
-        found = _recalled(record, values)
-        found = record.forward(*arrays) if found is None else found
-        views = wrap_views(record, values, found)
-        if reduced:
-            _step_with_care(views)
-        if current().saved_hooks:
-            _forward_mode().follow_view(record, values, views)
-            _told(record, values, found, views)
-        return views
+        return _run_view(record, values, arrays, reduced)
     if ambient.check is not None:
         ambient.check(0)
     outputs = _recalled(record, values) if ambient.saved_hooks else None
@@ -85,8 +82,16 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     return marked(values, made)
 
 
-def _holds_tensor(value: object) -> bool:
-    return isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value))
+def _run_view(record: Overload, values: list[Any], arrays: list[Any], reduced: bool) -> object:
+    found = _recalled(record, values)
+    found = record.forward(*arrays) if found is None else found
+    views = wrap_views(record, values, found)
+    if reduced:
+        _step_with_care(views)
+    if current().saved_hooks:
+        _forward_mode().follow_view(record, values, views)
+        _told(record, values, found, views)
+    return views
 
 
 def _step_with_care(made: Any) -> None:
@@ -207,13 +212,13 @@ def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
     common = result_type(operands, numbers, default) if numbers or any(one.dtype != first for one in operands) else first
     if policy == "float" and common.kind != "f":
         common = default
-    single = SINGLE if common in REDUCED and record.name.rstrip("_") in EXACT_NUMBERS else common
+    exact = common in REDUCED and record.name.rstrip("_") in EXACT_NUMBERS
     for place in places:
         each = arrays[place]
         if type(each) is list:
             arrays[place] = [_cast(one, common) for one in each]
         elif each is not None:
-            arrays[place] = _cast(each, common if isinstance(each, np.ndarray) and (each.ndim or each.dtype == common) else single)
+            arrays[place] = _cast(each, common if not exact or is_operand(each, common) else SINGLE)
 
 
 def _cast(value: Array | float, dtype: Any) -> Array:
@@ -370,7 +375,7 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
             check_apart(target.array, arrays[1:])
     if ambient.saved_hooks:
         announce_write(target)
-    reduced = any(map(holds_reduced, arrays))
+    reduced = holds_reduced(arrays)
     outputs = _recalled(record, values)
     if outputs is None:
         outputs = _compute(record, arrays, reduced)

@@ -9,22 +9,33 @@ import numpy as np
 
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import of_numpy
-from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, is_reduced, widened
+from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, widened
 from gradsh.text.fault import fail
 
 EXACT_NUMBERS = frozenset({"mul", "div", "floor_divide"})
 """Operations in which PyTorch does not round a number (or single element) to the reduced precision of the tensor beside it."""
 
 
+_SIMPLE = frozenset({type(None), bool, int, float, str, tuple, list})
 _ROUNDED_NUMBERS = frozenset({"add", "sub", "rsub", "pow"})
 """Operations in which PyTorch rounds a number that is no operand (`alpha`, an exponent)."""
 
 
-def holds_reduced(value: object) -> bool:
-    """Whether an argument of a kernel is of reduced precision (a dtype asked for, too), or a list of which one is."""
-    if type(value) is list:
-        return any(map(is_reduced, value))
-    return is_reduced(value) or (isinstance(value, np.dtype) and value in REDUCED)
+def holds_reduced(arguments: list[Any]) -> bool:
+    """Whether any of a kernel's arguments is of reduced precision (a dtype asked for, too), or a list of which one is."""
+    for value in arguments:
+        kind = type(value)
+        if kind is np.ndarray:
+            if value.dtype in REDUCED:
+                return True
+        elif (kind is list and holds_reduced(value)) or (kind not in _SIMPLE and isinstance(value, np.dtype) and value in REDUCED):
+            return True
+    return False
+
+
+def is_operand(value: Any, dtype: Any) -> bool:
+    """Whether an operand decides the dtype of a result beside numbers and single elements of other dtypes."""
+    return isinstance(value, np.ndarray) and bool(value.ndim or value.dtype == dtype)
 
 
 def compute_reduced(record: Overload, arrays: list[Any]) -> object:
