@@ -74,7 +74,7 @@ class _Anomaly:
 
 def _switch(mode: Any) -> None:
     current().anomaly = mode
-    watching(mode is not None)
+    watching("anomaly", mode is not None)
 
 
 class detect_anomaly(_Anomaly):

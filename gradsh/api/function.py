@@ -26,6 +26,7 @@ from gradsh.engine.graph.node import Facade, Node, titled
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, gradient_edge, make
 from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.reduced import cast
 from gradsh.engine.values.shape import expandable, sum_to
 from gradsh.text.fault import fail
 
@@ -128,7 +129,7 @@ class FunctionNode(Node):
         if not recorded:
             array = sum_to(grad.array, shape) if grad.array.shape != shape else grad.array
             if array.dtype != dtype:
-                return array.astype(dtype)
+                return cast(array, dtype)
             if array is grad.array and grad.counter.version:
                 note(array, grad.counter.version)
             return array

@@ -30,7 +30,7 @@ class TreeSpec:
         """Tell whether the tree is one leaf."""
         return self.type is None
 
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
+    def unflatten(self, leaves: Iterable[object]) -> Any:
         """Return the tree with these leaves. Raises ValueError for a wrong number of them."""
         given = list(leaves)
         if len(given) != self.num_leaves:
@@ -86,11 +86,11 @@ def _made(kind: Any, context: Any, parts: list[Any]) -> Any:
     return kind(*parts) if context is kind else kind(parts)
 
 
-def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
+def tree_flatten(tree: object, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """Return the leaves in order, and the form. What `is_leaf` tells to be a leaf is not taken apart."""
     leaves: list[Any] = []
 
-    def form(part: Any) -> TreeSpec:
+    def form(part: object) -> TreeSpec:
         apart = None if is_leaf is not None and is_leaf(part) else _taken_apart(part)
         if apart is None:
             leaves.append(part)
@@ -100,28 +100,28 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec
     return leaves, form(tree)
 
 
-def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
+def tree_unflatten(leaves: Iterable[object], treespec: TreeSpec) -> Any:
     """Return a tree of this form."""
     return treespec.unflatten(leaves)
 
 
-def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+def tree_leaves(tree: object, is_leaf: IsLeaf = None) -> list[Any]:
     """Return the leaves in order."""
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
+def tree_structure(tree: object, is_leaf: IsLeaf = None) -> TreeSpec:
     """Return the form."""
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+def tree_map(func: Callable[..., Any], tree: object, *rests: object, is_leaf: IsLeaf = None) -> Any:
     """Return the tree of what `func` gives for the leaves, and for the parts at their places in `rests`. Raises ValueError."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(_up_to(spec, one) for one in rests)))
 
 
-def _up_to(spec: TreeSpec, tree: Any) -> list[Any]:
+def _up_to(spec: TreeSpec, tree: object) -> list[Any]:
     """Return the parts of a tree where a form has its leaves."""
     if spec.type is None:
         return [tree]
@@ -135,16 +135,16 @@ def _up_to(spec: TreeSpec, tree: Any) -> list[Any]:
     return [leaf for part, one in zip(spec._parts, parts, strict=True) for leaf in _up_to(part, one)]
 
 
-def tree_map_only(kinds: Any, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
+def tree_map_only(kinds: Any, func: Callable[[Any], object], tree: object, is_leaf: IsLeaf = None) -> Any:
     """Return the tree with what `func` gives for the leaves of these types."""
     return tree_map(lambda leaf: func(leaf) if isinstance(leaf, kinds) else leaf, tree, is_leaf=is_leaf)
 
 
-def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_all(pred: Callable[[Any], bool], tree: object, is_leaf: IsLeaf = None) -> bool:
     """Tell whether `pred` holds for all leaves."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_any(pred: Callable[[Any], bool], tree: object, is_leaf: IsLeaf = None) -> bool:
     """Tell whether `pred` holds for a leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))

@@ -60,12 +60,13 @@ class _Between(Dispatch):
         self.counts.clear()
         self._before = ambient.flags.get(DISPATCH), ambient.saved_hooks
         ambient.flags[DISPATCH] = self
-        watching(True)
+        watching(DISPATCH, True)
         return self
 
     def __exit__(self, *_: object) -> None:
         ambient = current()
         ambient.flags[DISPATCH], ambient.saved_hooks = self._before
+        watching(DISPATCH, self._before[0] is not None)
 
     def number(self, operation: OpOverload) -> int:
         """Return how often an operation came before, and count it."""

@@ -17,7 +17,7 @@ from gradsh.text.fault import fail
 class StackDataset(Dataset):
     """Samples of several datasets of one length, as tuples or, for datasets by name, as dictionaries."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         if args and kwargs:
             message = "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given."
             raise fail("value", message, ValueError)
@@ -31,7 +31,7 @@ class StackDataset(Dataset):
     def _listed(self) -> list[Any]:
         return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> object:
         if isinstance(self.datasets, dict):
             return {name: one[index] for name, one in self.datasets.items()}
         return tuple(one[index] for one in self.datasets)

@@ -4,7 +4,7 @@ None of it changes a number. Each says once per session that it stands in, and a
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
@@ -18,14 +18,6 @@ from gradsh.engine.values.device import Device
 from gradsh.engine.values.dtype import DType
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
-
-_HALF = (
-    "gradsh computes in float32 or float64 and has no half precision: leave autocast out, or run the program on PyTorch: "
-    "`gradsh trace FILE`"
-)
-
-
-_DISABLED = "it is disabled, since there is no GPU"
 
 
 class Nothing(ScriptBase):
@@ -196,82 +188,6 @@ def compile(model: object = None, **_: object) -> object:
     """Return the function or the module itself: nothing is compiled."""
     tell(compile)
     return (lambda function: function) if model is None else model
-
-
-def custom_fwd(fwd: object = None, **_: object) -> object:
-    """Return the forward or backward of a Function itself: autocast, whose types it would set, is disabled."""
-    return (lambda function: function) if fwd is None else fwd
-
-
-@standing_in("GradScaler", _DISABLED)
-class GradScaler:
-    """A gradient scaler that is disabled, as PyTorch's is where there is no GPU."""
-
-    __script_attributes__ = frozenset({
-        "scale", "unscale_", "step", "update", "get_scale", "is_enabled", "state_dict", "load_state_dict",
-    })
-
-    def __init__(self, device: str = "cuda", *_: object, **__: object) -> None:
-        tell(GradScaler)
-
-    def scale(self, outputs: object) -> object:
-        """Return the loss itself."""
-        return outputs
-
-    def unscale_(self, optimizer: object) -> None:
-        """Do nothing."""
-
-    def step(self, optimizer: Any, *args: object, **kwargs: object) -> object:
-        """Call the optimizer's own `step`."""
-        return optimizer.step(*args, **kwargs)
-
-    def update(self, new_scale: object = None) -> None:
-        """Do nothing."""
-
-    def get_scale(self) -> float:
-        """Return 1.0."""
-        return 1.0
-
-    def is_enabled(self) -> bool:
-        """Return False."""
-        return False
-
-    def state_dict(self) -> dict[str, object]:
-        """Return an empty dictionary."""
-        return {}
-
-    def load_state_dict(self, state_dict: object) -> None:
-        """Take an empty dictionary."""
-
-
-@standing_in("autocast", _DISABLED)
-class Autocast:
-    """Mixed precision, which is off where there is no GPU; on the CPU it would compute in half precision and is refused."""
-
-    __script_attributes__ = frozenset({"__enter__", "__exit__", "__call__"})
-
-    def __init__(self, device_type: str = "cuda", dtype: object = None, enabled: bool = True, cache_enabled: object = None) -> None:
-        del dtype, cache_enabled
-        if enabled and str(device_type).partition(":")[0] == "cpu":
-            raise fail("dtype", _HALF, RuntimeError)
-        if enabled:
-            tell(Autocast)
-
-    def __enter__(self) -> "Autocast":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
-
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
-        """Return the function itself."""
-        return function
-
-
-@standing_in("autocast", _DISABLED)
-def cuda_autocast(enabled: bool = True, dtype: object = None, cache_enabled: object = True) -> Autocast:
-    """Return `autocast` for a GPU."""
-    return Autocast("cuda", dtype, enabled, cache_enabled)
 
 
 class DataParallel(Module):

@@ -1,7 +1,7 @@
 """The namespaces that scripts import: torch and what is under it. Each is an explicit table."""
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from gradsh.api.homes import file_of, home_of, settle
 from gradsh.api.namespace import Lazy, Namespace, Switches, lazily, lazy
@@ -100,7 +100,11 @@ def _from_files(folder: str, files: dict[str, str]) -> dict[str, object]:
     return table
 
 _OTHER_DEVICES = ("mps", "xpu", "mtia")
-_DECORATORS = "custom_fwd custom_bwd=custom_fwd"
+_AMP = "gradsh.api.amp"
+_AUTOCAST = (
+    "is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype is_autocast_cache_enabled set_autocast_cache_enabled "
+    "clear_autocast_cache is_autocast_cpu_enabled"
+)
 
 
 def _spaces(name: str) -> Lazy:
@@ -128,7 +132,8 @@ _TORCH: dict[str, object] = {
         "set_default_device get_default_device set_default_tensor_type are_deterministic_algorithms_enabled=cuda_is_available "
         "set_deterministic_debug_mode=ignore get_num_interop_threads",
     ),
-    **lazily("gradsh.api.stand_ins", "save load compile autocast=Autocast"),
+    **lazily("gradsh.api.stand_ins", "save load compile"),
+    **lazily(_AMP, f"autocast=Autocast {_AUTOCAST}"),
     "amp": _spaces("torch.amp"),
     "Tensor": Tensor,
     "Size": Size, "device": Device,
@@ -149,12 +154,12 @@ _TORCH: dict[str, object] = {
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
     **{name: _spaces(f"torch.{name}") for name in (
-        "version", "torch_version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization", "jit",
+        "version", "torch_version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization",
     )},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
-    "func": _spaces("torch.func"),
+    "func": _spaces("torch.func"), "jit": _spaces("torch.jit"),
     "_C": _spaces("torch._C"),
     "ops": _spaces("torch.ops"),
     "_VF": _spaces("torch._VF"),
@@ -414,8 +419,15 @@ NAMESPACES: dict[str, Namespace] = {
                "get_device_capability=no_gpu set_device mem_get_info=no_gpu current_stream=no_gpu "
                "reset_max_memory_allocated=ignore get_rng_state=no_gpu get_rng_state_all=none"),
     ),
-    "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", f"autocast=Autocast GradScaler {_DECORATORS}")),
-    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", f"autocast=cuda_autocast GradScaler {_DECORATORS}")),
+    "torch.jit": Namespace("torch.jit", {"Final": Final, **lazily(
+        "gradsh.api.jit", "script trace ScriptModule annotate is_scripting is_tracing=is_scripting save=save_module load=load_module "
+        "set_fusion_strategy freeze=itself optimize_for_inference=itself ignore=itself unused=itself export=itself script_method=itself",
+    )}),
+    "torch.amp": Namespace("torch.amp", lazily(_AMP, "autocast=Autocast GradScaler custom_fwd custom_bwd is_autocast_available")),
+    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily(
+        _AMP, "autocast=cuda_autocast GradScaler custom_fwd=cuda_custom_fwd custom_bwd=cuda_custom_bwd",
+    )),
+    "torch.cpu.amp": Namespace("torch.cpu.amp", lazily(_AMP, "autocast=cpu_autocast GradScaler")),
     "torch.backends": Namespace("torch.backends", {
         name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps", "mkldnn", "mkl", "openmp")
     }),
@@ -439,9 +451,6 @@ NAMESPACES: dict[str, Namespace] = {
         _SETTINGS, "is_available=cuda_is_available is_initialized=cuda_is_available get_rank=no_group get_world_size=no_group",
     )),
     "torch.testing": Namespace("torch.testing", lazily("gradsh.api.testing", "assert_close")),
-    "torch.jit": Namespace("torch.jit", lazily(
-        "gradsh.api.jit", "script ignore=same unused=same export=same script_if_tracing=same is_scripting=no is_tracing=no annotate",
-    )),
     **{f"torch.{name}": Namespace(f"torch.{name}", lazily(
         _SETTINGS, "is_available=cuda_is_available device_count empty_cache=ignore manual_seed=ignore synchronize=ignore",
     )) for name in _OTHER_DEVICES},

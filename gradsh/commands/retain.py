@@ -7,6 +7,7 @@ from gradsh.commands.record import command
 from gradsh.contracts.state import Pin, State
 from gradsh.engine.graph.node import Node, behind
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, node_of
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.given import arrays_in
 from gradsh.probe.snapshot import nodes_below
@@ -82,7 +83,7 @@ def _pin(state: State, root: Node, text: str) -> Pin:
 
 def _row(pin: Pin) -> PinRow:
     nodes = [node for node in (reference() for reference in pin.nodes) if node is not None]
-    owners = {id(owner): owner.nbytes for node in nodes for owner in map(owner_of, arrays_in(node))}
+    owners = {id(owner): bytes_of(owner) for node in nodes for owner in map(owner_of, arrays_in(node))}
     return PinRow(pin.name, pin.line, len(nodes), sum(owners.values()), pin.root() is not None)
 
 

@@ -7,6 +7,7 @@ from gradsh.contracts.state import State
 from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.graph.node import Node, behind
 from gradsh.engine.graph.tensor import node_of
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.snapshot import node_name
 from gradsh.view.shapes import Column, Row, Table, View
@@ -50,7 +51,7 @@ def _describe(name: str, value: object) -> VariableRow:
     has_grad = tensor.meta is not None and tensor.meta.grad is not None
     return VariableRow(
         name, type(value).__name__, tuple(tensor.array.shape), tensor.dtype.name, tensor.needs_grad, made_by,
-        None if is_inference(tensor) else tensor.counter.version, int(tensor.array.nbytes), has_grad,
+        None if is_inference(tensor) else tensor.counter.version, bytes_of(tensor.array), has_grad,
     )
 
 

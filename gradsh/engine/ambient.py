@@ -25,6 +25,8 @@ TRANSFORMED = "transformed"
 """The flag that is set while a function runs that torch.func transforms."""
 
 
+AUTOCAST = "autocast"
+"""The flag that holds the `AutocastState` of a thread, once autocast has been on there."""
 ANOMALY_SOURCE = "anomaly_source"
 """The flag that holds what shows a line of the program: (code, line number) -> text, empty for what is not the program's."""
 

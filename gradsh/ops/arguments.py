@@ -1,7 +1,6 @@
 """What operations of networks ask of their arguments: arrays behind them, numbers for each dim, PyTorch's refusals."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Formula, parameter_names
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import stepped_as
+from gradsh.engine.values.reduced import is_reduced
 from gradsh.engine.values.storage import immutable_zeros
 from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.text.fault import fail
@@ -21,12 +21,6 @@ from gradsh.text.fault import fail
 def count(value: ArrayOrTensor) -> int:
     """Return the number of elements of a Tensor or an array."""
     return int(array_of(value).size)
-
-
-def word(dtype: Any) -> str:
-    """Return C++'s name of a dtype, as some messages have it."""
-    names = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "bool": "bool"}
-    return names.get(of_numpy(dtype).name, of_numpy(dtype).name)
 
 
 def check_same_float(input: Array, other: Array) -> None:
@@ -64,7 +58,7 @@ def words(parameters: str) -> str:
 
 def with_gradient(
     text: str, gradient: str, node: str, doc: str, *, forward: Formula, backward: Formula, reads: str, second: Formula,
-    layout: str = "channels",
+    layout: str = "channels", reduced: str = "",
 ) -> Operation:
     """Declare an operation and its gradient, an operation of its own, which PyTorch's graphs of gradients show.
 
@@ -78,9 +72,14 @@ def with_gradient(
         grads={"grad_output": second, "self": lambda grad, self_sizes: zeros_of_shape(grad, self_sizes)},
     )
     return op(
-        text, f"{node}Backward0", doc, layout=layout, forward=forward, spaces=(),
+        text, f"{node}Backward0", doc, layout=layout, forward=forward, spaces=(), reduced=reduced,
         grads={"self": applied(name, f"grad {reads}")},
     )
+
+
+def in_single(tensor: Tensor) -> Tensor:
+    """Return a tensor of reduced precision in float32, by a conversion that the graph records; any other as it is."""
+    return find("float")(tensor) if is_reduced(array_of(tensor)) else tensor
 
 
 def underivable(what: str) -> Callable[[object], object]:

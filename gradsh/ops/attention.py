@@ -10,7 +10,9 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.parallel import BLOCK
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, cpp_name
+from gradsh.engine.values.reduced import cast, is_reduced, widened
+from gradsh.ops.arguments import in_single
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
@@ -48,7 +50,11 @@ def _flash(
     query: Array, key: Array, value: Array, dropout_p: float, is_causal: bool, attn_mask: Array | None,
     scale: float | None,
 ) -> tuple[Array, Array]:
-    """Return the attention and the logarithm of each row's sum of exponentials."""
+    """Return the attention and the logarithm of each row's sum of exponentials, which is of float32 where they are of less."""
+    if is_reduced(query):
+        q, k, v, mask = map(widened, (query, key, value, attn_mask))
+        output, logsumexp = _flash(q, k, v, dropout_p, is_causal, mask, scale)
+        return cast(output, query.dtype), logsumexp
     batch, heads, rows = query.shape[:3]
     output = np.empty_like(query, shape=(*query.shape[:-1], value.shape[-1]))  # laid out in memory as the query is
     logsumexp = np.empty((batch, rows, heads), query.dtype).swapaxes(1, 2)
@@ -99,7 +105,7 @@ flash = op(
     "_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p: float = 0.0, is_causal: bool = False, *, "
     "attn_mask: Tensor? = None, scale: float? = None)",
     "ScaledDotProductFlashAttentionForCpuBackward0", "Attention in one node.", forward=_flash, spaces=(), returns=1,
-    outputs=("output", "logsumexp"), forward_mode="refused",
+    outputs=("output", "logsumexp"), forward_mode="refused", reduced="own",
     grads={
         ("query", "key", "value"):
             lambda grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale:
@@ -131,8 +137,7 @@ def _additive(mask: Tensor | None, query: Tensor) -> Tensor | None:
     """Turn a mask of bools into what is added to the scores: 0 where true, -inf elsewhere."""
     if mask is None or array_of(mask).dtype != np.bool_:
         return mask
-    zero, low = (np.asarray(n, array_of(query).dtype) for n in (0, -np.inf))
-    return make(np.where(array_of(mask), zero, low))
+    return make(cast(np.where(array_of(mask), 0, -np.inf), array_of(query).dtype))
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
@@ -141,9 +146,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
         raise fail("value", message, RuntimeError)
     dtypes = {array_of(one).dtype for one in (query, key, value)}
     if len(dtypes) > 1:
-        shown = [one.dtype for one in (query, key, value)]
-        names = {"torch.float32": "float", "torch.float64": "double"}
-        a, b, c = (names.get(str(one), str(one)) for one in shown)
+        a, b, c = (cpp_name(array_of(one).dtype) for one in (query, key, value))
         message = (
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {a} key.dtype: {b} and "
             f"value.dtype: {c} instead."
@@ -192,6 +195,10 @@ def _spelled_out(
     scale: float | None,
 ) -> Tensor:
     """Compute attention by operations: products, a sum, a softmax."""
+    given = query
+    query, key, value = map(in_single, (query, key, value))
+    if attn_mask is not None and array_of(attn_mask).dtype.kind == "f":
+        attn_mask = in_single(attn_mask)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     root = math.sqrt(abs(factor))
     scaled = times(query, -root if factor < 0 else root)
@@ -206,7 +213,7 @@ def _spelled_out(
     weights = safe_softmax(scores, -1)
     if dropout_p > 0:
         weights = find("dropout")(weights, dropout_p, True)
-    return matmul(weights, value)
+    return find("type_as")(matmul(weights, value), given)
 
 
 def _attention(

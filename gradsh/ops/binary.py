@@ -12,7 +12,7 @@ from gradsh.engine.dispatch.declare import Within, alias, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, cpp_name
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import common_dtype, floats_only, in_blocks, pick, refusing, together, unsupported
@@ -211,15 +211,11 @@ op(
 
 
 def _check_lerp(self: Array, end: Array, weight: Array | float) -> None:
-    words = {
-        "float32": "float", "float64": "double", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
-        "int64": "long int",
-    }
     single = isinstance(weight, np.ndarray) and weight.ndim == 0
     for name, one in (("end", end), ("weight", weight)):
         if isinstance(one, np.ndarray) and one.dtype != self.dtype and not (single and name == "weight"):
-            wanted, got = (words.get(each.dtype.name, of_numpy(each.dtype).title.lower()) for each in (self, one))
-            raise fail("dtype", f"expected dtype {wanted} for `{name}` but got dtype {got}", RuntimeError)
+            message = f"expected dtype {cpp_name(self.dtype)} for `{name}` but got dtype {cpp_name(one.dtype)}"
+            raise fail("dtype", message, RuntimeError)
     if self.dtype.kind != "f" and not single:
         raise unsupported("lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar", self)
 

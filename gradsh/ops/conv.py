@@ -8,8 +8,8 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import applied, word, words
+from gradsh.engine.values.dtype import Array, cpp_name, of_numpy
+from gradsh.ops.arguments import applied, words
 from gradsh.ops.kernels.conv import adjoints, correlate, filter_of, spread
 from gradsh.ops.kernels.conv_windows import ConvGeometry
 from gradsh.ops.kernels.geometry import array_of
@@ -95,7 +95,7 @@ def _check_dtypes(input: Array, weight: Array, bias: Array | None) -> None:
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype != input.dtype:
             if name == "bias":
-                message = f"Input type ({word(input.dtype)}) and bias type ({word(other.dtype)}) should be the same"
+                message = f"Input type ({cpp_name(input.dtype)}) and bias type ({cpp_name(other.dtype)}) should be the same"
             else:
                 a, b = of_numpy(input.dtype).title, of_numpy(other.dtype).title
                 message = f"expected scalar type {a} but found {b}"

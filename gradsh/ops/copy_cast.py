@@ -6,13 +6,14 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.array_attributes import check_numpy
+from gradsh.engine.graph.array_attributes import check_numpy, check_scalar_type
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.device import Device, check_device, check_gpu, no_accelerator
-from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign
+from gradsh.engine.values.dtype import DTYPES, Array, DType, NumpyDType, as_dtype, foreign
 from gradsh.engine.values.layout import stepped_as
 from gradsh.engine.values.overlap import check_apart, check_distinct, is_same_view, reads_what_it_writes, write_in_order
+from gradsh.engine.values.reduced import cast, write
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.geometry import array_of, dense_like
@@ -28,11 +29,11 @@ def fresh(array: Array) -> Array:
 def converted(array: Array, dtype: NumpyDType) -> Array:
     """Return a copy of another dtype with the same order of memory."""
     if array.size < 2:  # dense whatever its steps
-        return stepped_as(array.astype(dtype), array)
+        return stepped_as(cast(array, dtype), array)
     if array.flags.c_contiguous or 0 not in array.strides:
-        return array.astype(dtype)
+        return cast(array, dtype)
     copy = dense_like(array, dtype)
-    copy[...] = array
+    write(copy, array)
     return copy
 
 
@@ -68,7 +69,7 @@ def _copy(self: Array, other: Array, non_blocking: bool) -> Array:
     if reads_what_it_writes(self, array):
         write_in_order(self, np.arange(self.size).reshape(self.shape), array)
     else:
-        self[...] = array
+        write(self, array)
     return self
 
 
@@ -90,7 +91,7 @@ def _fill(self: Array, value: Array | float) -> Array:
     if array.ndim:
         message = f"fill_ only supports 0-dimension value tensor but got tensor with {array.ndim} dimensions."
         raise fail("shape", message, RuntimeError)
-    return np.full(self.shape, array.astype(self.dtype), self.dtype)
+    return np.full(self.shape, cast(array, self.dtype), self.dtype)
 
 
 def _fill_in(self: Array, value: Array | float) -> Array:
@@ -219,19 +220,15 @@ to = composite(
 )
 
 
-def _converter(name: str, dtype: type, title: str) -> None:
+def _converter(name: str, dtype: DType) -> None:
     composite(
-        f"{name}(self, *, memory_format: any? = None)", f"The tensor as {title} (itself if it is that already).",
-        lambda self, memory_format: to_dtype(self, np.dtype(dtype), False, memory_format), ("Tensor",),
+        f"{name}(self, *, memory_format: any? = None)", f"The tensor as {dtype.name} (itself if it is that already).",
+        lambda self, memory_format: to_dtype(self, dtype.numpy, False, memory_format), ("Tensor",),
     )
 
 
-for _name, _dtype, _title in (
-    ("float", np.float32, "float32"), ("double", np.float64, "float64"), ("long", np.int64, "int64"),
-    ("int", np.int32, "int32"), ("short", np.int16, "int16"), ("char", np.int8, "int8"), ("byte", np.uint8, "uint8"),
-    ("bool", np.bool_, "bool"),
-):
-    _converter(_name, _dtype, _title)
+for _dtype in DTYPES:
+    _converter(_dtype.title.lower(), _dtype)
 
 
 def _refuses(name: str, title: str) -> None:
@@ -241,13 +238,10 @@ def _refuses(name: str, title: str) -> None:
     composite(f"{name}(self)", f"Refused: gradsh has no {title}.", refuse, ("Tensor",))
 
 
-for _name, _title in (("half", "float16"), ("bfloat16", "bfloat16"), ("cfloat", "complex64"), ("cdouble", "complex128")):
+for _name, _title in (("cfloat", "complex64"), ("cdouble", "complex128")):
     _refuses(_name, _title)
 
-_TYPES = {f"torch.{title}Tensor": np.dtype(dtype) for title, dtype in (
-    ("Float", np.float32), ("Double", np.float64), ("Long", np.int64), ("Int", np.int32), ("Short", np.int16),
-    ("Char", np.int8), ("Byte", np.uint8), ("Bool", np.bool_),
-)}
+_TYPES = {f"torch.{one.title}Tensor": one.numpy for one in DTYPES}
 
 
 def _type(self: Tensor, dtype: object, non_blocking: bool) -> object:
@@ -287,6 +281,7 @@ composite("cpu(self, memory_format: any? = None)", "The tensor itself: it is on 
 def _numpy(self: Tensor, force: bool) -> Array:
     if not force:
         check_numpy(self)
+    check_scalar_type(self.array)
     return self.array.view()  # its shape can be set without touching the tensor's
 
 

@@ -11,6 +11,7 @@ from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.values.device import check_device, check_factory_device
 from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy
+from gradsh.engine.values.reduced import REDUCED, SINGLE, cast
 from gradsh.engine.values.storage import strided
 from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import laid_out, preserve_format
@@ -38,7 +39,7 @@ def allocate(shape: tuple[int, ...], dtype: NumpyDType, fill: int = 0) -> Array:
     check_bytes(math.prod(shape) * np.dtype(dtype).itemsize)
     try:
         is_zero = fill == 0 and math.copysign(1, fill) > 0  # -0.0 is filled in
-        return np.zeros(shape, dtype) if is_zero else np.full(shape, fill, dtype)
+        return np.zeros(shape, dtype) if is_zero else np.full(shape, cast(np.asarray(fill), dtype) if dtype in REDUCED else fill, dtype)
     except (MemoryError, ValueError):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         message = f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."
@@ -72,15 +73,36 @@ def alike(array: Array, dtype: Any, memory_format: object) -> Array:
     return in_format(dense_like(array, array.dtype if dtype is None else dtype), memory_format)
 
 
-def factory(text: str, doc: str, values: Callable[..., Array], spaces: tuple[str, ...] = TORCH, lead: str = "") -> None:
-    """Declare what makes a leaf: `values` gets the arguments before the options and the dtype, None for the default one."""
+def factory(
+    text: str, doc: str, values: Callable[..., Array], spaces: tuple[str, ...] = TORCH, lead: str = "", own: bool = False,
+) -> None:
+    """Declare what makes a leaf: `values` gets the arguments before the options and the dtype, None for the default one.
+
+    It makes numbers of float32 for float16 and bfloat16, unless it has its `own` way to make these.
+    """
 
     def body(*given: Any) -> Tensor:
         *arguments, dtype, _layout, device, requires_grad, _pin_memory = given
         check_factory_device(device)
-        return finished(values(*arguments, dtype), requires_grad)
+        return finished(values(*arguments, dtype) if own else _rounded(values, arguments, dtype), requires_grad)
 
     composite(f"{text}, *, {lead}{OPTIONS})", doc, body, spaces)
+
+
+def _rounded(values: Callable[..., Array], arguments: list[Any], dtype: NumpyDType | None) -> Array:
+    """Return what a factory makes, rounded where it is to be of float16 or bfloat16."""
+    ambient = current()
+    default = ambient.default_dtype
+    if dtype in REDUCED:
+        return cast(values(*arguments, SINGLE), dtype)
+    if dtype is not None or default not in REDUCED:
+        return values(*arguments, dtype)
+    ambient.default_dtype = SINGLE
+    try:
+        found = values(*arguments, None)
+    finally:
+        ambient.default_dtype = default
+    return cast(found, default) if found.dtype == SINGLE else found
 
 
 # --- filled with one value --------------------------------------------------------------------------------------
@@ -157,7 +179,7 @@ def _full_like(
     del layout
     check_device(device)
     found = alike(array_of(input), dtype, memory_format)
-    found[...] = np.asarray(_fill_value(fill_value)).astype(found.dtype)
+    found[...] = cast(np.asarray(_fill_value(fill_value)), found.dtype)
     return found if isinstance(input, np.ndarray) else finished(found, requires_grad)
 
 

@@ -72,6 +72,7 @@ _cholesky_ex = op(
     "_linalg_cholesky_ex(self, upper: bool)", "LinalgCholeskyExBackward0", "Cholesky factor.",
     forward=lambda self, upper: _cholesky(self, upper), outputs=("L",), spaces=(),
     grads={"self": lambda grad, L, upper: _cholesky_grad(grad, L, upper)},
+    reduced="cholesky_cpu",
 )
 linalg_cholesky = composite(
     "linalg_cholesky(self, *, upper: bool = False)", "L with L @ L.T = A, for a symmetric positive definite A.",
@@ -86,6 +87,7 @@ op(
     "cholesky(self, upper: bool = False)", "CholeskyBackward0", "L with L @ L.T = A, for a symmetric positive definite A.",
     forward=lambda self, upper: _cholesky(self, upper, "cholesky"), forward_mode="refused",
     grads={"self": lambda grad, result, upper: _cholesky_grad(grad, result, upper)},
+    reduced="cholesky_cpu",
 )
 
 
@@ -113,6 +115,7 @@ cholesky_solve = op(
     "cholesky_solve(self, input2, upper: bool = False)", "CholeskySolveBackward0",
     "Solution of A @ x = self, given the Cholesky factor of A.", forward=_cholesky_solve, unguarded=True,
     grads={("self", "input2"): _cholesky_solve_grad}, samples=(sample((3, 2), (3, 3)),),
+    reduced="cholesky_solve_cpu",
 )
 
 
@@ -141,6 +144,7 @@ def _cholesky_inverse_grad(grad: object, self: object, upper: bool, result: obje
 op(
     "cholesky_inverse(self, upper: bool = False)", "CholeskyInverseBackward0", "Inverse of A, given its Cholesky factor.",
     forward=_cholesky_inverse, grads={"self": _cholesky_inverse_grad}, samples=(sample((3, 3)),),
+    reduced="cholesky_inverse_out_cpu",
 )
 
 # --- QR ---------------------------------------------------------------------------------------------------------
@@ -203,6 +207,7 @@ def _qr_wide_grad(part: ArrayOrTensor, grad1: ArrayOrTensor, Q: ArrayOrTensor, R
 linalg_qr = op(
     "linalg_qr(A, mode: str = 'reduced')", "LinalgQrBackward0", "Orthogonal Q and upper triangular R with Q @ R = A.",
     forward=_qr, fields=("Q", "R"), grads={"A": _qr_grad}, spaces=LINALG, samples=(sample((4, 3)), sample((2, 3))),
+    reduced="geqrf_cpu",
 )
 composite(
     "qr(self, some: bool = True)", "Orthogonal Q and upper triangular R with Q @ R = A.",
@@ -277,6 +282,7 @@ _linalg_svd = op(
     "_linalg_svd(A, full_matrices: bool, S_sym_argsize_minus_1: int)", "LinalgSvdBackward0", "Singular values and vectors.",
     forward=_svd, outputs=("U", "S", "Vh"), grads={"A": _svd_grad}, spaces=(),
     note="The signs of singular vectors are the linear algebra library's choice: PyTorch's may differ for wide matrices.",
+    reduced="linalg_svd_cpu",
 )
 
 
@@ -339,6 +345,7 @@ _linalg_eigh = op(
     "_linalg_eigh(A, UPLO: str)", "LinalgEighBackward0", "Eigenvalues and eigenvectors of a symmetric matrix.", forward=_eigh,
     outputs=("eigenvalues", "eigenvectors"), grads={"A": _eigh_grad}, spaces=(),
     note="The signs of eigenvectors are the linear algebra library's choice: PyTorch's may differ.",
+    reduced="linalg_eigh_cpu",
 )
 
 
@@ -381,4 +388,5 @@ def _matrix_rank(self: Array, tol: object, hermitian: bool, atol: object, rtol: 
 op(
     "linalg_matrix_rank(self, tol: Operand? = None, hermitian: bool = False, *, atol: Operand? = None, rtol: Operand? = None)", "",
     "Number of singular values above a limit.", forward=_matrix_rank, spaces=LINALG,
+    reduced="This function doesn't handle types other than float and double",
 )

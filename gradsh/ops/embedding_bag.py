@@ -8,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, of_numpy, type_name
 from gradsh.ops.arguments import count
 from gradsh.ops.embedding import _renorm, no_sparse
 from gradsh.ops.kernels.geometry import array_of
@@ -54,7 +54,12 @@ def _check(weight: Array, indices: Array, offsets: Array, per_sample_weights: An
         )
         raise fail("index", message, RuntimeError)
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
-        raise fail("dtype", "expected scalar type of per_sample_weights to be that of weight", RuntimeError)
+        wanted, got = (type_name(one.dtype) for one in (weight, per_sample_weights))
+        message = (
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
+            f"{wanted} does not equal {got} (while checking arguments for embedding_bag)"
+        )
+        raise fail("dtype", message, RuntimeError)
 
 
 def _forward(

@@ -12,7 +12,8 @@ from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.device import check_device, check_factory_device
-from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy, promote_pair
+from gradsh.engine.values.dtype import Array, NumpyDType, cpp_name, number_dtype, of_numpy, promote_pair
+from gradsh.engine.values.reduced import REDUCED, cast
 from gradsh.engine.values.size import Size
 from gradsh.ops.copy_cast import to_dtype
 from gradsh.ops.create import TORCH, allocate, check_bytes, default_or, finished
@@ -106,6 +107,8 @@ def to_array(data: object, dtype: NumpyDType | None, copy: bool = True) -> Array
         of_numpy(array.dtype)
         check_strides(array)
         wanted = array.dtype if dtype is None else dtype
+        if wanted in REDUCED and wanted != array.dtype:
+            return cast(array, wanted)
         return np.array(array, wanted, order="K") if copy or wanted != array.dtype else array
     if isinstance(data, range):
         data = list(data)
@@ -121,7 +124,7 @@ def to_array(data: object, dtype: NumpyDType | None, copy: bool = True) -> Array
             numbers = [int(one) for one in numbers]
             if np.dtype(dtype) == np.uint8 and all(-256 < one < 256 for one in numbers):
                 numbers = [one % 256 for one in numbers]
-        return np.array(numbers, dtype).reshape(shape)
+        return (cast(np.array(numbers), dtype) if dtype in REDUCED else np.array(numbers, dtype)).reshape(shape)
     except (OverflowError, ValueError):
         if np.dtype(dtype) == np.int64:
             raise fail("value", "Overflow when unpacking long long", ValueError) from None
@@ -208,16 +211,10 @@ def _from_numpy(ndarray: Array) -> Tensor:
 composite("from_numpy(ndarray: any?)", "A tensor over the memory of a numpy array.", _from_numpy, TORCH)
 
 
-_CPP_NAMES = {
-    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
-    "uint8": "unsigned char",
-}
-
-
 def _options(dtype: NumpyDType) -> str:
     """Return the options of a tensor of that dtype, as PyTorch's C++ prints them."""
     return (
-        f"TensorOptions(dtype={_CPP_NAMES.get(dtype.name, dtype.name)}, device=cpu, layout=Strided, requires_grad=false (default), "
+        f"TensorOptions(dtype={cpp_name(dtype)}, device=cpu, layout=Strided, requires_grad=false (default), "
         "pinned_memory=false (default), memory_format=(nullopt))"
     )
 

@@ -115,6 +115,7 @@ linalg_householder_product = op(
     forward=_product, unguarded=True, grads={("input", "tau"): _gradients}, spaces=LINALG,
     samples=(sample((4, 3), (3,)), sample((3, 3), (2,)), sample((2, 3, 2), (2, 2))),
     note="Saves its result too, though its values are not used.",
+    reduced="orgqr_cpu",
 )
 alias("orgqr", linalg_householder_product, BOTH)
 
@@ -132,4 +133,5 @@ def _geqrf(self: Array) -> tuple[Array, Array]:
 op(
     "geqrf(self)", "GeqrfBackward0", "QR decomposition as LAPACK holds it: R above the diagonal, reflections below, and their factors τ.",
     forward=_geqrf, fields=("a", "tau"), grads={"self": underivable("geqrf")},
+    reduced="geqrf_cpu",
 )

@@ -17,6 +17,7 @@ from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.overlap import check_distinct, check_outside, reads_what_it_writes, write_in_order
+from gradsh.engine.values.reduced import cast
 from gradsh.engine.values.shape import expandable
 from gradsh.engine.values.storage import strided
 from gradsh.ops.arguments import zeros_of_shape
@@ -342,7 +343,7 @@ def _value(self: Tensor, value: Tensor | float) -> Tensor:
         return value
     if not isinstance(value, (int, float, np.integer)):
         raise fail("type", f"can't assign a {class_name(value)} to a torch.{self.dtype.title}Tensor", TypeError, tensor=self)
-    return make(np.asarray(value).astype(self.array.dtype))
+    return make(cast(np.asarray(value), self.array.dtype))
 
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -137,6 +137,7 @@ _multi_margin_loss = op(
         "self": lambda grad, self, target, p, margin, weight, reduction:
             multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction),
     },
+    reduced="multi_margin_loss_cpu_kernel",
 )
 
 
@@ -215,6 +216,7 @@ multilabel_margin_loss_forward = op(
         "self": lambda grad, self, target, reduction, is_target:
             multilabel_margin_loss_backward(grad, self, target, reduction, is_target),
     },
+    reduced="multilabel_margin_loss_forward_out_frame",
 )
 multilabel_margin_loss = composite(
     f"multilabel_margin_loss(input, target, {LEGACY})",
@@ -244,6 +246,7 @@ _ctc_loss = op(
                     grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity),
     },
     outputs=("result0", "result1"),
+    reduced="ctc_loss_cpu",
 )
 
 

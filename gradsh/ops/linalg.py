@@ -77,7 +77,7 @@ def _det_grad(grad: ArrayOrTensor, result: ArrayOrTensor, A: ArrayOrTensor) -> A
 linalg_det = op(
     "linalg_det(A)", "LinalgDetBackward0", "Determinant.", forward=_det, returns=1, outputs=("result", "LU", "pivots"),
     saves=("LU", "pivots"), grads={"A": _det_grad}, spaces=LINALG, samples=(sample((3, 3)), sample((2, 2, 2))),
-    note="Saves A, its LU decomposition, the int32 pivots and the result.",
+    note="Saves A, its LU decomposition, the int32 pivots and the result.", reduced="lu_cpu",
 )
 composite("det(self)", "Determinant.", lambda self: linalg_det(self), BOTH, samples=(sample((3, 3)),),
     note="Is LinalgDetBackward0, which saves A, its LU decomposition, the int32 pivots and the result.")
@@ -104,6 +104,7 @@ linalg_slogdet = op(
     "linalg_slogdet(A)", "LinalgSlogdetBackward0", "Sign and logarithm of the absolute value of the determinant.",
     forward=_slogdet, returns=2, fields=("sign", "logabsdet"), outputs=("sign", "logabsdet", "LU", "pivots"),
     saves=("sign", "LU", "pivots"), grads={"A": _slogdet_grad}, spaces=LINALG, samples=(sample((3, 3)),),
+    reduced="linalg.slogdet: Low precision dtypes not supported. Got {title}",
 )
 composite("slogdet(self)", "Sign and logarithm of the absolute value of the determinant.", lambda self: linalg_slogdet(self), BOTH)
 
@@ -137,6 +138,7 @@ _inv_ex = op(
     "_linalg_inv_ex(A, check_errors: bool = True)", "LinalgInvExBackward0", "Inverse of square matrices.", forward=_inv_array,
     outputs=("inverse",), spaces=(),
     grads={"A": lambda grad, inverse: -matmul(turned(inverse), matmul(grad, turned(inverse)))},
+    reduced="linalg.inv: Low precision dtypes not supported. Got {title}",
 )
 linalg_inv = composite("linalg_inv(A)", "Inverse of square matrices.", lambda A: _inv_ex(A), LINALG, samples=(sample((3, 3)),),
     note="Saves only its result.")
@@ -252,6 +254,7 @@ def _lstsq_grad(grad0: object, grad1: ArrayOrTensor, self: Any, b: Any, solution
 _linalg_lstsq = op(
     "_linalg_lstsq(self, b, rcond: float?, driver: str?)", "LinalgLstsqBackward0", "Least squares.", forward=_lstsq,
     unguarded=True, outputs=("solution", "residuals"), grads={("self", "b"): _lstsq_grad}, spaces=(),
+    reduced="This function doesn't handle types other than float and double",
 )
 
 

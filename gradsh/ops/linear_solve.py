@@ -107,6 +107,7 @@ def _solve_grad(
 _solve_ex = op(
     "_linalg_solve_ex(A, B, left: bool)", "LinalgSolveExBackward0", "Solution of a linear system.", forward=_solve, returns=1,
     outputs=("result", "LU", "pivots"), saves=("LU", "pivots"), unguarded=True, grads={("A", "B"): _solve_grad}, spaces=(),
+    reduced="lu_cpu",
 )
 linalg_solve = composite(
     "linalg_solve(A, B, *, left: bool = True)", "X with A @ X = B (or X @ A = B).", lambda A, B, left: _solve_ex(A, B, left), LINALG,
@@ -150,6 +151,7 @@ linalg_solve_triangular = op(
     "linalg_solve_triangular(self, B, *, upper: bool, left: bool = True, unitriangular: bool = False)",
     "LinalgSolveTriangularBackward0", "Solution of a triangular system.", forward=_solve_triangular, unguarded=True,
     grads={("self", "B"): _solve_triangular_grad}, spaces=LINALG, samples=(sample((3, 3), (3, 2), upper=True),),
+    reduced="triangular_solve_cpu",
 )
 
 
@@ -180,4 +182,5 @@ op(
     "TriangularSolveBackward0", "Solution of a triangular system, and a copy of the matrix.", forward=_triangular_solve,
     fields=("solution", "cloned_coefficient"), unguarded=True, saves=("self",), grads={("self", "A"): _triangular_solve_grad},
     samples=(sample((3, 2), (3, 3)),),
+    reduced="triangular_solve_cpu",
 )

@@ -25,6 +25,8 @@ def _kl_div(input: Tensor, target: Tensor, size_average: Any, reduce: object, re
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
             "same as 'batchmean' in the next major release."
         )
+    if any(array_of(one).dtype.kind != "f" for one in (input, target)):
+        raise fail("dtype", "kl_div: Integral inputs not supported.", RuntimeError)
     reduction = named(size_average, reduce, reduction)
     if log_target:  # the right operand first, as the compiled PyTorch does: its graphs of gradients show the order
         terms = target - input

@@ -5,12 +5,10 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, cpp_name
 from gradsh.engine.values.storage_objects import TypedStorage, UntypedStorage
 from gradsh.ops.view import as_strided_array
 from gradsh.text.fault import fail
-
-_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
 
 
 def _memory(self: Array, source: object) -> Array:
@@ -18,8 +16,8 @@ def _memory(self: Array, source: object) -> Array:
     if not isinstance(source, (Tensor, UntypedStorage)):
         raise fail("type", f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}", TypeError)
     if isinstance(source, (Tensor, TypedStorage)) and source.dtype.numpy != self.dtype:
-        names = [_CPP_NAMES.get(one, one.lower()) for one in (source.dtype.title, of_numpy(self.dtype).title)]
-        raise fail("dtype", "Could not set tensor of type {} to a tensor of type {}".format(*names), RuntimeError)
+        message = f"Could not set tensor of type {cpp_name(source.dtype.numpy)} to a tensor of type {cpp_name(self.dtype)}"
+        raise fail("dtype", message, RuntimeError)
     storage = TypedStorage(source.array) if isinstance(source, Tensor) else source
     return storage.elements().view(self.dtype)
 

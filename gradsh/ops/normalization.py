@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import grad_mode
+from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import count, no_gradient, underivable
+from gradsh.engine.values.reduced import SINGLE, cast, is_reduced, widened, write
+from gradsh.ops.arguments import count, in_single, no_gradient, underivable
 from gradsh.ops.kernels import norm as kernels
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.norm_double import batch_norm_double, group_norm_formula, layer_norm_double
@@ -20,17 +21,16 @@ from gradsh.text.fault import fail
 
 
 def _check_parameters(input: Array, others: tuple[Any, ...]) -> None:
-    """Refuse parameters of another dtype than the input's."""
+    """Refuse parameters of another dtype than the input's; with inputs of reduced precision they may be of float32."""
     if input.dtype.kind != "f":
         title = of_numpy(input.dtype).title
         raise fail("dtype", f"\"batch_norm\" not implemented for '{title}'", NotImplementedError)
-    for other in others:
-        if other is not None and other.dtype != input.dtype:
-            if input.dtype == np.float64:
-                message = "mixed dtype (CPU): all inputs must share same datatype."
-            else:
-                message = "mixed dtype (CPU): expect parameter to have scalar type of Float"
-            raise fail("dtype", message, RuntimeError)
+    dtypes = [other.dtype for other in others if other is not None]
+    if dtypes and dtypes[0] != input.dtype:
+        if any(one != SINGLE for one in dtypes):
+            raise fail("dtype", "mixed dtype (CPU): expect parameter to have scalar type of Float", RuntimeError)
+        if not is_reduced(input):
+            raise fail("dtype", "mixed dtype (CPU): all inputs must share same datatype.", RuntimeError)
 
 
 def _check_weight(input: Array, weight: Array | None) -> None:
@@ -46,7 +46,7 @@ native_batch_norm_backward: Operation = op(
     "native_batch_norm_backward(grad_out, input, weight: Tensor?, running_mean: Tensor?, running_var: Tensor?, "
     "save_mean: Tensor?, save_invstd: Tensor?, train: bool, eps: float, output_mask: any)",
     "NativeBatchNormBackwardBackward0", "Gradients of batch norm.", forward=kernels.batch_norm_backward, spaces=(),
-    unguarded=True,
+    unguarded=True, reduced="mixed",
     grads={
         ("input", "weight", "grad_out"): batch_norm_double,
         "save_mean": underivable("native_batch_norm_backward save_mean"),
@@ -55,15 +55,31 @@ native_batch_norm_backward: Operation = op(
 )
 
 
+def _check_batch_norm(input: Array, weight: Array | None, bias: Array | None, *statistics: Array | None) -> None:
+    """Refuse parameters, then running statistics of another dtype than the input's, or than the parameters'."""
+    given = [one for one in (weight, bias, *statistics) if one is not None]
+    _check_parameters(input, tuple(given))
+    wanted = given[0].dtype if given else input.dtype
+    for one in given:
+        if one.dtype != wanted:
+            raise fail("dtype", f"expected scalar type {of_numpy(wanted).title} but found {of_numpy(one.dtype).title}", RuntimeError)
+
+
 def _native_batch_norm(
     input: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None,
     training: bool, momentum: float, eps: float,
 ) -> tuple[Array, ...]:
-    _check_parameters(input, (weight, bias))
-    for running in (running_mean, running_var):
-        if running is not None and running.dtype != input.dtype:
-            wanted, got = of_numpy(input.dtype).title, of_numpy(running.dtype).title
-            raise fail("dtype", f"expected scalar type {wanted} but found {got}", RuntimeError)
+    if is_reduced(input):
+        given = (input, weight, bias, running_mean, running_var)
+        _check_batch_norm(*given)
+        x, scale, shift, mean, variance = map(widened, given)
+        result, *rest = _native_batch_norm(x, scale, shift, mean, variance, training, momentum, eps)
+        for held, new in ((running_mean, mean), (running_var, variance)):
+            if training and is_reduced(held):
+                write(held, new)
+        mixed = any(one is not None and one.dtype == SINGLE for one in given)
+        return cast(result, input.dtype), *(one if mixed else cast(one, input.dtype) for one in rest)
+    _check_batch_norm(input, weight, bias, running_mean, running_var)
     return kernels.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -71,7 +87,7 @@ native_batch_norm = op(
     "native_batch_norm(input, weight: Tensor?, bias: Tensor?, running_mean: Tensor?, running_var: Tensor?, "
     "training: bool, momentum: float, eps: float)",
     "NativeBatchNormBackward0", "Batch norm, with the batch's mean and inverse deviation.",
-    layout="channels", forward=_native_batch_norm, returns=1, spaces=(),
+    layout="channels", forward=_native_batch_norm, returns=1, spaces=(), reduced="own",
     grads={
         ("input", "weight", "bias"):
             lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, needs:
@@ -162,12 +178,12 @@ def check_normalized(
         raise fail("shape", message, RuntimeError)
 
 
-def _native_layer_norm(
+def _check_layer_norm(
     input: Array, normalized_shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float
-) -> tuple[Array, ...]:
+) -> None:
+    del eps
     check_normalized(input, tuple(normalized_shape), (("weight", weight), ("bias", bias)), "*, ")
     _check_parameters(input, (weight, bias))
-    return kernels.layer_norm(input, weight, bias, len(normalized_shape), eps)
 
 
 def _native_layer_norm_backward(
@@ -183,7 +199,7 @@ native_layer_norm_backward: Operation = op(
     "native_layer_norm_backward(grad_out, input, normalized_shape: ints, mean, rstd, weight: Tensor?, bias: Tensor?, "
     "output_mask: any)",
     "NativeLayerNormBackwardBackward0", "Gradients of layer norm.", spaces=(), unguarded=True,
-    layout="contiguous", forward=_native_layer_norm_backward,
+    layout="contiguous", forward=_native_layer_norm_backward, reduced="all",
     grads={
         ("input", "weight", "grad_out"): layer_norm_double,
         "bias": lambda grad: None,
@@ -194,7 +210,8 @@ native_layer_norm_backward: Operation = op(
 native_layer_norm = op(
     "native_layer_norm(input, normalized_shape: ints, weight: Tensor?, bias: Tensor?, eps: float)",
     "NativeLayerNormBackward0", "Layer norm, with mean and inverse deviation.",
-    layout="contiguous", forward=_native_layer_norm, returns=1,
+    layout="contiguous", returns=1, reduced="mixed", check=_check_layer_norm,
+    forward=lambda input, normalized_shape, weight, bias, eps: kernels.layer_norm(input, weight, bias, len(normalized_shape), eps),
     spaces=(),
     grads={
         ("input", "weight", "bias"): lambda grad, input, normalized_shape, result1, result2, weight, bias, needs:
@@ -226,11 +243,12 @@ def _rms_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor |
     shape = _shape(normalized_shape, "rms_norm")
     check_normalized(input, shape, (("weight", weight),), "*")
     dims = tuple(range(len(input.shape) - 1, len(input.shape) - len(shape) - 1, -1))
+    wide = in_single(input)
     if eps is None:
-        eps = float(np.finfo(array_of(input).dtype).eps)
-    squares = find("mean")(find("pow")(input, 2), dims, True)
-    result = input * find("rsqrt")(plus(squares, eps))
-    return result if weight is None else result * weight
+        eps = float(np.finfo(array_of(wide).dtype).eps)
+    squares = find("mean")(find("pow")(wide, 2), dims, True)
+    result = wide * find("rsqrt")(plus(squares, eps))
+    return find("type_as")(result if weight is None else result * weight, input)
 
 
 rms_norm = composite(
@@ -244,7 +262,7 @@ rms_norm = composite(
 native_group_norm_backward = op(
     "native_group_norm_backward(grad_out, input, mean, rstd, weight: Tensor?, N: int, C: int, HxW: int, group: int, "
     "output_mask: any)",
-    "", "Gradients of group norm.", forward=kernels.group_norm_backward, spaces=(),
+    "", "Gradients of group norm.", forward=kernels.group_norm_backward, spaces=(), reduced="mixed",
 )
 
 
@@ -255,17 +273,18 @@ def _group_gradients(
 ) -> object:
     """Take the kernel where the pass is not recorded and no gradient of the moments arrives."""
     plain = all(isinstance(one, np.ndarray) or one is None for one in grads)
-    if plain and grads[1] is None and grads[2] is None:
+    if (plain or not current().grad_enabled) and grads[1] is None and grads[2] is None:
         if grads[0] is None:
             return None, None, None
-        _check_weight(array_of(input), weight)  # type: ignore[arg-type]
+        if plain:
+            _check_weight(array_of(input), weight)  # type: ignore[arg-type]
         return native_group_norm_backward(grads[0], input, result1, result2, weight, N, C, HxW, group, needs)
     return group_norm_formula(grads, input, result1, result2, weight, (N, C, HxW, group), needs)
 
 
 native_group_norm = op(
     "native_group_norm(input, weight: Tensor?, bias: Tensor?, N: int, C: int, HxW: int, group: int, eps: float)",
-    "NativeGroupNormBackward0", "Group norm, with the groups' means and inverse deviations.", layout="channels", spaces=(),
+    "NativeGroupNormBackward0", "Group norm, with the groups' means and inverse deviations.", layout="channels", spaces=(), reduced="mixed",
     forward=lambda input, weight, bias, N, C, HxW, group, eps:
         kernels.group_norm(input, weight, bias, N, C, HxW, group, eps),
     grads={("input", "weight", "bias"): _group_gradients},

@@ -110,6 +110,7 @@ _cdist_forward = op(
         "x1": lambda grad, x1, x2, p, result: _cdist_backward(grad, x1, x2, p, result),
         "x2": lambda grad, x1, x2, p, result: _cdist_grad_2(grad, x1, x2, p, result),
     },
+    reduced="cdist",
 )
 
 

@@ -192,7 +192,7 @@ def _avg_records(dims: int) -> Operation:
     return with_gradient(
         f"_avg_pool{dims}d(self, {_AVG})", f"avg_pool{dims}d_backward(grad_output, self, {_AVG})", f"AvgPool{dims}D",
         "Average of each window.", forward=forward, backward=backward, reads=f"self {words(_AVG)}",
-        second=applied(f"_avg_pool{dims}d", f"grad {words(_AVG)}"),
+        second=applied(f"_avg_pool{dims}d", f"grad {words(_AVG)}"), reduced="avg_pool3d_out_frame" if dims == 3 else "",
     )
 
 

@@ -10,7 +10,7 @@ from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import alias, composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, cpp_name
 from gradsh.engine.values.shape import at_dim, broadcast_shapes, wrap_dim
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.geometry import array_of
@@ -295,7 +295,7 @@ def _as_matrices(tensors: list[Tensor]) -> tuple[list[Tensor], tuple[int, ...]]:
 def _check_link(tensors: list[Tensor], matrices: list[Tensor], place: int) -> None:
     before, here = array_of(tensors[0]).dtype, array_of(tensors[place]).dtype
     if before != here:
-        words = [{"Float": "float", "Double": "double", "Long": "long int"}.get(of_numpy(one).title, str(one)) for one in (before, here)]
+        words = [cpp_name(one) for one in (before, here)]
         message = (
             f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {words[0]} and tensor {place} {words[1]}"
         )
@@ -416,7 +416,7 @@ def _difference(a: Array, b: Array, c: Array, d: Array) -> Array:
 
 linalg_cross: Any = op(
     "linalg_cross(self, other, *, dim: int = -1)", "LinalgCrossBackward0", "Cross product of vectors of length 3.",
-    layout="contiguous", forward=_cross, dtypes="promote", spaces=("linalg",),
+    layout="contiguous", forward=_cross, dtypes="same", spaces=("linalg",),
     grads={
         "self": lambda grad, other, dim: linalg_cross(other, grad, dim=dim),
         "other": lambda grad, self, dim: linalg_cross(grad, self, dim=dim),

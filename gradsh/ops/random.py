@@ -14,6 +14,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
 from gradsh.engine.values.device import CPU, Device, check_device
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
+from gradsh.engine.values.reduced import as_dtype
 from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.create import LIKE, TORCH, alike, check_bytes, factory, finished
 from gradsh.ops.kernels.geometry import array_of, memory_order
@@ -144,7 +145,8 @@ def _filler(text: str, node: str, doc: str, draw: Callable[..., Any], spaces: tu
         stream = stream_of(generator)
         return in_memory_order(self, lambda shape, flat: draw(stream, shape, self.dtype, flat, *arguments))
 
-    op(text, node, doc, forward=forward, kind="inplace", spaces=spaces, attributes=(), grads={"self": zeros})
+    own = "own" if text.startswith(("normal_", "random_")) else ""  # whose draws depend on the dtype
+    op(text, node, doc, forward=forward, kind="inplace", spaces=spaces, attributes=(), grads={"self": zeros}, reduced=own)
 
 
 _filler(
@@ -279,7 +281,7 @@ def _randint(
 
 
 def _random_factory(text: str, doc: str, values: Callable[..., Array]) -> None:
-    factory(text, doc, values, lead="generator: any? = None, ")
+    factory(text, doc, values, lead="generator: any? = None, ", own=not text.startswith("rand("))
 
 
 _random_factory("rand(*size: ints", "Numbers uniform in [0, 1).", _uniform)
@@ -335,24 +337,25 @@ def _check_std(std: Array) -> None:
 def _normal_both(mean: Array, std: Array, generator: object) -> Array:
     _check_std(std)
     shape = np.broadcast_shapes(mean.shape, std.shape)
-    scaled = _standard(shape, mean.dtype, generator) * std
-    return np.asarray(scaled, mean.dtype) + mean
+    scaled = as_dtype(_standard(shape, mean.dtype, generator) * std, mean.dtype)
+    return as_dtype(scaled + mean, mean.dtype)
 
 
 def _normal_mean(mean: Array, std: float, generator: object) -> Array:
     if std < 0:
         raise fail("value", f"normal expects std >= 0.0, but found std {std:g}", RuntimeError)
-    return np.asarray(_standard(mean.shape, mean.dtype, generator) * mean.dtype.type(std) + mean)
+    dtype = mean.dtype
+    return as_dtype(as_dtype(_standard(mean.shape, dtype, generator) * mean.dtype.type(std), dtype) + mean, dtype)
 
 
 def _normal_std(mean: float, std: Array, generator: object) -> Array:
     _check_std(std)
-    return np.asarray(_standard(std.shape, std.dtype, generator) * std + std.dtype.type(mean))
+    return as_dtype(as_dtype(_standard(std.shape, std.dtype, generator) * std, std.dtype) + std.dtype.type(mean), std.dtype)
 
 
 op(
     "normal(mean, std, *, generator: any? = None)", "NormalBackward3", "Normal numbers with means and deviations of two tensors.",
-    forward=_normal_both, spaces=TORCH,
+    forward=_normal_both, spaces=TORCH, reduced="own",
     grads={
         "mean": writes(1)(lambda grad, mean_sizes: zeros_of_shape(grad, mean_sizes)),
         "std": writes(1)(lambda grad, std_sizes: zeros_of_shape(grad, std_sizes)),
@@ -360,11 +363,13 @@ op(
 )
 op(
     "normal(mean, std: float = 1.0, *, generator: any? = None)", "NormalBackward1", "Normal numbers with the means of a tensor.",
-    forward=_normal_mean, spaces=TORCH, grads={"mean": writes(1)(lambda grad, mean_sizes: zeros_of_shape(grad, mean_sizes))},
+    forward=_normal_mean, spaces=TORCH, reduced="own",
+    grads={"mean": writes(1)(lambda grad, mean_sizes: zeros_of_shape(grad, mean_sizes))},
 )
 op(
     "normal(mean: float, std, *, generator: any? = None)", "NormalBackward2", "Normal numbers with the deviations of a tensor.",
-    forward=_normal_std, spaces=TORCH, grads={"std": writes(1)(lambda grad, std_sizes: zeros_of_shape(grad, std_sizes))},
+    forward=_normal_std, spaces=TORCH, reduced="own",
+    grads={"std": writes(1)(lambda grad, std_sizes: zeros_of_shape(grad, std_sizes))},
 )
 _random_factory("normal(mean: float, std: float, size: ints", "Normal numbers of a shape.", _normal)
 op(

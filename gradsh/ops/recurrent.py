@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.reduced import widened
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.join import _join_pieces, _split, _split_backward, _split_sizes
 from gradsh.ops.kernels.common import ONE
+from gradsh.ops.kernels.geometry import array_of
 
 
 def _sigmoid(x: Array, out: Array) -> None:
@@ -67,10 +70,17 @@ def _backward(
     weight3: ArrayOrTensor, hx_: ArrayOrTensor, cx_: ArrayOrTensor, result0: ArrayOrTensor, result1: ArrayOrTensor,
     result2: ArrayOrTensor, result3: ArrayOrTensor, reverse: bool, has_biases: bool, hidden_size: int,
 ) -> tuple[object, ...]:
-    del result1, result2
     if isinstance(input, Tensor):
-        return _differentiable(grads, (input, weight0, weight1, weight2, weight3, hx_, cx_), reverse, has_biases)
-    del weight2, weight3
+        inputs = (input, weight0, weight1, weight2, weight3, hx_, cx_)
+        if current().grad_enabled:
+            return _differentiable(grads, inputs, reverse, has_biases)
+        x, w0, w1, w2, w3, h, c, y0, y1, y2, y3 = (  # they are of bfloat16
+            widened(array_of(one)) for one in (*inputs, result0, result1, result2, result3)
+        )
+        given = [None if one is None else widened(array_of(one)) for one in grads]
+        found: Any = _backward(given, x, w0, w1, w2, w3, h, c, y0, y1, y2, y3, reverse, has_biases, hidden_size)
+        return tuple(None if one is None else make(one) for one in found)
+    del result1, result2, weight2, weight3
     steps, batch = input.shape[:2]
     size = hidden_size
     kept = result3.view(input.dtype).reshape(steps, 6, batch, size)
@@ -210,14 +220,14 @@ _pack_padded_sequence = op(
 unsafe_split = op(
     "unsafe_split(self, split_size: int, dim: int = 0)", "UnsafeSplitBackward0",
     "Consecutive pieces of one size that share memory but count their versions apart.", forward=_split,
-    grads={"self": _split_backward}, samples=(sample((6, 4), 2), sample((6, 4), 2, 1)),
+    reduced="own", grads={"self": _split_backward}, samples=(sample((6, 4), 2), sample((6, 4), 2, 1)),
 )
 
 
 op(
     "unsafe_split_with_sizes(self, split_sizes: ints, dim: int = 0)", "UnsafeSplitWithSizesBackward0",
     "Consecutive pieces of given sizes that share memory but count their versions apart.", forward=_split_sizes,
-    grads={"self": lambda grads, split_sizes, dim, self_sizes: _join_pieces(grads, self_sizes, split_sizes, dim)},
+    reduced="own", grads={"self": lambda grads, split_sizes, dim, self_sizes: _join_pieces(grads, self_sizes, split_sizes, dim)},
     samples=(sample((6, 4), (1, 2, 3)), sample((6, 4), (3, 1), 1)),
 )
 

@@ -7,7 +7,8 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, cpp_name, of_numpy
+from gradsh.engine.values.reduced import cast, is_reduced, widened
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels.common import pick, together
 from gradsh.text.fault import fail
@@ -22,14 +23,14 @@ def _where(condition: Array, self: Array | float, other: Array | float) -> Array
         condition = condition.astype(np.bool_)
     a, b = together(self, other)
     shape = broadcast_shapes(condition.shape, broadcast_shapes(a.shape, b.shape)) if condition.ndim else None
-    chosen = pick(condition, a, b)
+    chosen = cast(pick(condition, widened(a), widened(b)), a.dtype) if is_reduced(a) else pick(condition, a, b)
     return chosen if shape is None or chosen.shape == shape else np.broadcast_to(chosen, shape).copy()
 
 
 where: Operation = op(
     "where(condition, input: Operand, other: Operand)", "WhereBackward0",
     "Elements of `input` where the condition holds, of `other` elsewhere.",
-    layout="operands", forward=_where,
+    layout="operands", forward=_where, reduced="own",
     grads={
         "input": lambda grad, condition: where(condition, grad, 0.0),
         "other": lambda grad, condition: where(condition, 0.0, grad),
@@ -56,8 +57,8 @@ composite(
 
 def _masked(self: Array, mask: Array, value: Array | float) -> Array:
     if mask.dtype.kind != "b":
-        name = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
-        raise fail("dtype", f"masked_fill_ only supports boolean masks, but got mask with dtype {name}", RuntimeError)
+        message = f"masked_fill_ only supports boolean masks, but got mask with dtype {cpp_name(mask.dtype)}"
+        raise fail("dtype", message, RuntimeError)
     value = np.asarray(value)
     if value.ndim:
         message = f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -74,10 +75,6 @@ def _masked_in_place(self: Array, mask: Array, value: Array | float) -> Array:
     if mask.shape != self.shape and mask.dtype.kind == "b":
         broadcast_shapes(self.shape, mask.shape)
     return _masked(self, mask, value)
-
-
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
-            "uint8": "unsigned char"}
 
 
 def _value_gradient(grad: ArrayOrTensor, mask: ArrayOrTensor) -> ArrayOrTensor:

@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy, promote_pair
+from gradsh.engine.values.dtype import Array, cpp_name, of_numpy, promote_pair
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dims
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scalars import plus
@@ -121,6 +121,10 @@ trilinear: Operation = op(
 
 
 def _bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    dtypes = [array_of(one).dtype for one in (input1, input2, weight)]
+    if any(one != dtypes[0] for one in dtypes):
+        words = "All tensors must have the same dtype, got input1: {}, input2: {}, weight: {}"
+        raise fail("dtype", words.format(*map(cpp_name, dtypes)), RuntimeError)
     shape1, shape2, shape = tuple(input1.shape), tuple(input2.shape), tuple(weight.shape)
     if len(shape1) != len(shape2):
         message = f"bilinear(): input dimensions do not match: got {len(shape1)} and {len(shape2)}"

@@ -11,6 +11,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, int64
 from gradsh.engine.values.layout import in_order, order_of
+from gradsh.engine.values.reduced import REDUCED
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, selected_grad, shared_evenly
 from gradsh.ops.kernels.common import unsupported
@@ -305,7 +306,7 @@ def _quantile_checks(self: Tensor, q: object, interpolation: str) -> None:
         raise fail("shape", "quantile() input tensor must be non-empty", RuntimeError)
     if levels.ndim > 1:
         raise fail("shape", "quantile() q must be a scalar or 1D tensor", RuntimeError)
-    if array.dtype.kind != "f":
+    if array.dtype.kind != "f" or array.dtype in REDUCED:
         raise fail("dtype", "quantile() input tensor must be either float or double dtype", RuntimeError)
     if array.dtype != levels.dtype:
         raise fail("dtype", "quantile() q tensor must be same dtype as the input tensor", RuntimeError)

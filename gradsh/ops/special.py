@@ -41,17 +41,17 @@ erfinv: Operation = unary(
 unary(
     "erfcx", "exp(x²) erfc(x).", functions.erfcx_kernel,
     lambda grad, self, result: minus(times(self, 2.0) * result, 2.0 / math.sqrt(math.pi)) * grad,
-    node="SpecialErfcxBackward0", inplace=False, spaces=_SPECIAL,
+    node="SpecialErfcxBackward0", inplace=False, spaces=_SPECIAL, reduced="erfcx_cpu",
 )
 unary(
     "ndtri", "The quantile of the normal distribution.", functions.ndtri_kernel,
     lambda grad, result: times(grad, math.sqrt(2 * math.pi)) * exp(over(power(result, 2), 2)),
-    node="SpecialNdtriBackward0", inplace=False, at=Within(0.1, 0.9, 2, 3), spaces=_SPECIAL,
+    node="SpecialNdtriBackward0", inplace=False, at=Within(0.1, 0.9, 2, 3), spaces=_SPECIAL, reduced="ndtri_cpu",
 )
 unary(
     "log_ndtr", "The logarithm of the normal distribution function.", functions.log_ndtr_kernel,
     lambda grad, self, result: over(grad, math.sqrt(2 * math.pi)) * exp(-(result + over(power(self, 2), 2))),
-    node="SpecialLogNdtrBackward0", inplace=False, spaces=_SPECIAL,
+    node="SpecialLogNdtrBackward0", inplace=False, spaces=_SPECIAL, reduced="log_ndtr_cpu",
 )
 composite(
     "ndtr(self)", "The normal distribution function, by erf.",
@@ -91,7 +91,7 @@ composite(
 )
 zeta: Operation = op(
     "zeta(self, other)", "SpecialZetaBackward0", "Hurwitz's zeta function.", layout="operands",
-    forward=functions.zeta_kernel, dtypes="float",
+    forward=functions.zeta_kernel, dtypes="float", reduced="zeta_cpu",
     spaces=_SPECIAL, grads={"self": None, "other": lambda grad, self, other: grad * -self * zeta(plus(self, 1.0), other)},
 )
 
@@ -105,11 +105,11 @@ def _zeta(self: float, other: Array) -> Array:
 op(
     "zeta(self: number, other)", "SpecialZetaBackward1", "Hurwitz's zeta function.", layout="operands", forward=_zeta, spaces=_SPECIAL,
     grads={"other": lambda grad, self, other: times(grad, -self) * zeta(float(self) + 1.0, other)},
-    samples=(sample(2.5, _POSITIVE),),
+    samples=(sample(2.5, _POSITIVE),), reduced="zeta_cpu",
 )
 op(
     "zeta(self, other: number)", "SpecialZetaBackward2", "Hurwitz's zeta function.", layout="operands", forward=_zeta, spaces=_SPECIAL,
-    grads={"self": None},
+    grads={"self": None}, reduced="zeta_cpu",
 )
 
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, cpp_name, of_numpy
 from gradsh.engine.values.named_result import NamedResult, named_result
+from gradsh.engine.values.reduced import REDUCED
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.arguments import underivable, word
+from gradsh.ops.arguments import underivable
 from gradsh.ops.kernels.common import refusing
 from gradsh.text.fault import fail
 
@@ -182,7 +183,7 @@ def _check_histogram(self: Array, bins: Array | int, weight: Array | None) -> No
     if not isinstance(bins, int) and bins.ndim != 1:
         message = f"bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins tensor for dimension 0"
     elif not isinstance(bins, int) and bins.dtype != self.dtype:
-        given = f"input with dtype {word(self.dtype)} and bins for dimension 0 with dtype {word(bins.dtype)}"
+        given = f"input with dtype {cpp_name(self.dtype)} and bins for dimension 0 with dtype {cpp_name(bins.dtype)}"
         message = f"input tensor and bins tensors should have the same dtype, but got {given}"
     elif not isinstance(bins, int) and not bins.size:
         message = "bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension 0"
@@ -191,13 +192,13 @@ def _check_histogram(self: Array, bins: Array | int, weight: Array | None) -> No
         same = "the same shape as the input tensor excluding its innermost dimension"
         message = f"if weight tensor is provided it should have {same}, but got {given}"
     elif weight is not None and weight.dtype != self.dtype:
-        given = f"input({word(self.dtype)}), and weight({word(weight.dtype)})"
+        given = f"input({cpp_name(self.dtype)}), and weight({cpp_name(weight.dtype)})"
         message = f"if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got {given}"
     if message:
         raise fail("value", f"torch.histogramdd: {message}", RuntimeError)
     if count <= 0:
         raise fail("value", f"torch.histogram(): bins must be > 0, but got {count} for dimension 0", RuntimeError)
-    if self.dtype.kind != "f":
+    if self.dtype.kind != "f" or self.dtype in REDUCED:
         raise fail("dtype", f"\"histogramdd\" not implemented for '{of_numpy(self.dtype).title}'", NotImplementedError)
 
 
@@ -227,7 +228,7 @@ for _bins in ("bins: int, *, range: any? = None", "bins, *"):
     op(
         f"histogram(self, {_bins}, weight: Tensor? = None, density: bool = False)", "", "How many elements fall into each bin; the edges.",
         forward=_histogram if "range" in _bins else lambda self, bins, weight, density: _histogram(self, bins, None, weight, density),
-        fields=("hist", "bin_edges"),
+        fields=("hist", "bin_edges"), reduced="own",
     )
 
 

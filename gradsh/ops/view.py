@@ -11,7 +11,8 @@ from gradsh.engine.dispatch.op_node import sum_tensor_to
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, DType, of_numpy
+from gradsh.engine.values.dtype import Array, DType, of_numpy, type_name
+from gradsh.engine.values.reduced import BFLOAT16
 from gradsh.engine.values.shape import sum_to, wrap_dim, wrap_dims
 from gradsh.engine.values.storage import owner_of, strided
 from gradsh.ops.kernels.geometry import as_strided_backward, resolve_size, view_strides
@@ -44,6 +45,9 @@ view = op(
 
 
 def _view_dtype(self: Array, dtype: Any) -> Array:
+    if (self.dtype == BFLOAT16) != (dtype == BFLOAT16):
+        way = "convert it with .to(dtype), or run the program on PyTorch: `gradsh trace FILE`"
+        raise fail("dtype", "gradsh keeps bfloat16 in four bytes: its bits cannot be read as another dtype", RuntimeError, way=way)
     old, new = self.itemsize, dtype.itemsize
     if old == new:
         return self.view(dtype)
@@ -98,9 +102,8 @@ def expand_array(self: Array, size: tuple[int, ...]) -> Array:
     """Return an array expanded to a size in which -1 keeps an extent; refuses where it does not fit."""
     lead = len(size) - self.ndim
     if lead < 0:
-        kind = "CPUBoolType" if self.dtype == np.bool_ else f"torch.{of_numpy(self.dtype).title}Tensor"
         message = (
-            f"expand({kind}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            f"expand({type_name(self.dtype)}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
         raise fail("shape", message, RuntimeError, shapes=(self.shape, size))

@@ -7,6 +7,7 @@ from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_in, arrays_instead
 from gradsh.probe.names import named_tensors, roots_among
@@ -60,7 +61,7 @@ def note(tensor: Tensor, leaves: dict[int, int], gradients: dict[int, int], othe
     """Put the memories of a tensor, of the base it is a view of, and of its gradients where they belong."""
     leaf = tensor.edge is None and (tensor.needs_grad or isinstance(tensor, Parameter))
     owner = owner_of(tensor.array)
-    (leaves if leaf else others)[id(owner)] = owner.nbytes
+    (leaves if leaf else others)[id(owner)] = bytes_of(owner)
     meta: Any = tensor.meta
     if meta is None or meta.grad is None:
         return
@@ -83,7 +84,7 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
 
 def memories_in(nodes: Iterable[Node]) -> dict[int, int]:
     """Return the memories that live saved tensors of some nodes stand in (key -> bytes), as `saved_memories` counts them."""
-    return {id(owner): owner.nbytes for node in nodes for owner in owners_in(node)}
+    return {id(owner): bytes_of(owner) for node in nodes for owner in owners_in(node)}
 
 
 def owners_in(node: Node) -> list[Array]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Parameter, Tensor
 from gradsh.engine.graph.types import LineOf
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.given import arrays_in
@@ -195,7 +196,7 @@ def _gradients(taken: set[int], leaves: Iterable[Tensor], named: Iterable[Tensor
     reached = {id(leaf): leaf for leaf in leaves}
     there = [one.meta.grad for one in (*reached.values(), *named) if one.meta is not None and one.meta.grad is not None]
     missing = [leaf for leaf in reached.values() if leaf.meta is None or leaf.meta.grad is None]
-    return _sum(taken, there) + sum(int(leaf.array.nbytes) for leaf in missing)
+    return _sum(taken, there) + sum(bytes_of(leaf.array) for leaf in missing)
 
 
 def optimizers_in(variables: Mapping[str, object]) -> list[str]:

@@ -11,6 +11,7 @@ from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.module_paths import ModulePaths
@@ -282,7 +283,7 @@ class Survey:
         """Number the memory of an array, which is new."""
         owner = owner_of(saved)
         number = self.numbers[id(owner)] = len(self.sizes)
-        self.sizes.append(int(owner.nbytes))
+        self.sizes.append(bytes_of(owner))
         self.holders.append(self.names.of_memory(id(owner)))
         self.entries.append(0)
         return number

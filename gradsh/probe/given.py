@@ -14,6 +14,7 @@ from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import FreedVariables, Recomputed, SavedVariable
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.foreign import looking, tensor_of
 
@@ -112,7 +113,7 @@ def _unheld(counted: dict[int, list[Any]]) -> dict[int, int]:
             owners[key] = pair
         else:
             _explain(pair, spare, owners, explained)
-    return {key: pair[0].nbytes for key, pair in owners.items() if references(pair) - pair[1] - explained.get(key, 0) == spare}
+    return {key: bytes_of(pair[0]) for key, pair in owners.items() if references(pair) - pair[1] - explained.get(key, 0) == spare}
 
 
 def _explain(pair: list[Any], spare: int, owners: dict[int, list[Any]], explained: dict[int, int]) -> None:

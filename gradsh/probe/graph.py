@@ -11,6 +11,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import memory_key, owner_of
 from gradsh.probe.drawing import Cut, Drawing, Unit, cuts_of
 from gradsh.probe.fold import (
@@ -211,7 +212,7 @@ class _Sum:
             born[(id(node.code), node.offset) if type(node) is CompactNode and node.code is not None else id(node)] = node
             found = live_states(node)
             for array, modified in found:
-                nbytes = array.nbytes
+                nbytes = bytes_of(array)
                 pair = states["modified"] if modified else live if node.extra is None or not node.pins else states["pinned"]
                 pair[0] += 1
                 pair[1] += nbytes
@@ -219,7 +220,7 @@ class _Sum:
                     sizes[id(array)] = nbytes
                 else:
                     owner = owner_of(array)
-                    sizes[id(owner)] = owner.nbytes
+                    sizes[id(owner)] = bytes_of(owner)
             if not found and node.freed:
                 states["freed"][0] += freed_count(node)
                 self.freed_at[id(node.entries)] = getattr(node.entries, "location", None)

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.graph.types import Location
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.probe.accounts import memories_in, owners_in, saved_memories
 from gradsh.probe.foreign import looking
 from gradsh.probe.names import named_tensors, top_name
@@ -189,7 +190,7 @@ class _Span:
             if born is not None:
                 self._note(node, *born)
             for owner in owners_in(node):
-                self._save(id(owner), owner.nbytes, None if born is None else born[1])
+                self._save(id(owner), bytes_of(owner), None if born is None else born[1])
 
     def _note(self, node: Node, site: Site, birth: Pass) -> None:
         passes = self.sites.get(site)

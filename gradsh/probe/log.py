@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import memory_key
 from gradsh.probe.fold import NodeFold, ScopesOf, by_module, choose, fold, in_modules, runs_of
 from gradsh.probe.given import arrays_kept, freed_count, live_states
@@ -81,7 +82,7 @@ class GraphLog:
         """Look at what nodes save now: a pass may have freed it, or it was put back."""
         for node in nodes:
             before = self.saved.pop(node, 0)
-            size = sum([array.nbytes for array in arrays_kept(node)])
+            size = sum([bytes_of(array) for array in arrays_kept(node)])
             if size:
                 self.saved[node] = size
             self.total += size - before

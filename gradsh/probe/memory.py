@@ -9,6 +9,7 @@ from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.graph.types import LineOf
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.accounts import Account, saved_memories, take_account
 from gradsh.probe.buffers import RollUp
@@ -139,7 +140,7 @@ def holders_of(
     nodes = sorted((node for node in below if _stands_in(node, key)), key=lambda node: node.seq)
     world = looking.get()
     holders = (*_tensors(tensor, key, variables), *_saved(key, nodes, Names(variables), line_of))
-    nbytes = int(tensor.array.nbytes)
+    nbytes = bytes_of(tensor.array)
     if world is not None:
         others = world.unaccounted(tensor)
         return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, others)

@@ -11,6 +11,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.names import Names
 from gradsh.probe.places import LineTable
@@ -71,7 +72,7 @@ _Noted = tuple[Buffer, Any, int]
 def live_entries(node: Node) -> list[tuple[str, Array | None, int]]:
     """Return (name, array, bytes) of a node's live saved tensors; the array is None where a hook packed it."""
     if type(node) is CompactNode and (slots := node.live_slots()) is not None:
-        return [(name, array, array.nbytes) for name, array, _, _ in slots]
+        return [(name, array, bytes_of(array)) for name, array, _, _ in slots]
     holder: Node = node.function if type(node) is CopySlices else node
     entries = holder.entries
     if not entries or type(entries) is FreedVariables:
@@ -79,7 +80,7 @@ def live_entries(node: Node) -> list[tuple[str, Array | None, int]]:
     found: list[tuple[str, Any, int]] = []
     for name, entry in zip(holder.saved_names(), entries, strict=False):
         if type(entry) is SavedVariable and entry.array is not None:
-            found.append((name, entry.array, entry.array.nbytes))
+            found.append((name, entry.array, bytes_of(entry.array)))
         elif entry is not None:
             found += [(saved_title(one), one.array, one.nbytes) for one in holder.saved if one.name == name]
     return found
@@ -152,7 +153,7 @@ class Recorder(Observer):
                 noted.append((alike[title, name, nbytes, line, (), True], None, 0))
             else:
                 owner = owner_of(array)
-                noted.append((alike[title, name, nbytes, line, (), False], weakref.ref(owner), owner.nbytes))
+                noted.append((alike[title, name, nbytes, line, (), False], weakref.ref(owner), bytes_of(owner)))
 
     def wrote(self, leaf: Tensor, first: bool) -> None:
         """Note a written leaf."""

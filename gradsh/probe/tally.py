@@ -9,6 +9,7 @@ from weakref import ref
 
 from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.given import arrays_in, arrays_instead
 
@@ -88,8 +89,8 @@ class Tally:
             if key in sizes:
                 self._more[key] = self._more.get(key, 0) + 1
             else:
-                sizes[key] = owner.nbytes
-                self.nbytes += owner.nbytes
+                sizes[key] = bytes_of(owner)
+                self.nbytes += sizes[key]
         self.buffers += len(held)
         return tuple(held)
 

@@ -7,6 +7,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Recorder, saved_inside, saved_title
@@ -45,7 +46,7 @@ SHOWN_WHOLE = 6
 def gradient_of(value: Array, to: str = "") -> GradientStep:
     """Return a gradient (array or Tensor) as data."""
     array = value.array if isinstance(value, Tensor) else value
-    return GradientStep(to, tuple(array.shape), int(array.nbytes), _values(array))
+    return GradientStep(to, tuple(array.shape), bytes_of(array), _values(array))
 
 
 def _values(array: Array) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
+from gradsh.engine.values.reduced import BFLOAT16, bytes_of
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import arrays_in, kept_in
 from gradsh.probe.module_paths import ModulePaths
@@ -220,9 +221,9 @@ def _bytes_of(node: Node, output: int = 0) -> int:
     """Return the bytes of a gradient that arrives at a node; none where a leaf has one to which it is added."""
     if isinstance(node, AccumulateGrad):
         meta = node.variable.meta
-        return 0 if meta is not None and meta.grad is not None else int(node.variable.array.nbytes)
+        return 0 if meta is not None and meta.grad is not None else bytes_of(node.variable.array)
     shape, dtype = node.outputs[output][:2]
-    number = int(dtype.itemsize)
+    number = 2 if dtype == BFLOAT16 else int(dtype.itemsize)
     for one in shape:
         number *= int(one)
     return number

@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Any
 
 from gradsh.engine.graph.types import Location
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.text.span import Source
 
 
@@ -80,5 +81,5 @@ class Storages:
         known = self._known.get(id(owner))
         if known is None or known[0]() is not owner:
             known = self._known[id(owner)] = weakref.ref(owner), len(self.sizes)
-            self.sizes.append(int(owner.nbytes))
+            self.sizes.append(bytes_of(owner))
         return known[1]

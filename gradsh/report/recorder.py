@@ -12,6 +12,7 @@ from weakref import ref
 from gradsh.contracts.events import Done, Emit, Event, Failure, Result, Snapshot
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, node_of
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import memory_key, owner_of
 from gradsh.probe.accounts import Account, account_of
 from gradsh.probe.budget import ModuleCalls
@@ -160,7 +161,7 @@ class SessionRecorder:
             leaf = node.variable
             if id(leaf) in wrote:
                 found[id(leaf)] = self.graphs.step
-                mine.bytes[1] += leaf.array.nbytes if mine.is_new(leaf) else 0
+                mine.bytes[1] += bytes_of(leaf.array) if mine.is_new(leaf) else 0
         elif node.freed:
             for storage in self.graphs.storages_of(node):
                 mine.left[storage] = mine.left.get(storage, self.graphs.users(storage)) - 1
@@ -240,7 +241,7 @@ def variable_record(tensor: Tensor, storage_of: Callable[[Any], int], node_numbe
     if node is None and meta is not None and meta.accumulator is not None:
         node = meta.accumulator()
     found = {
-        "shape": array.shape, "dtype": tensor.dtype.name, "bytes": array.nbytes, "storage": storage_of(array),
+        "shape": array.shape, "dtype": tensor.dtype.name, "bytes": bytes_of(array), "storage": storage_of(array),
         "version": tensor._version, "requires_grad": tensor.needs_grad or tensor.edge is not None, "leaf": tensor.edge is None,
     }
     if node is not None and (number := node_number(node)) is not None:

@@ -91,6 +91,12 @@ def _problems(program: tree.Program, machine: Machine, source: Source) -> Iterat
     yield from NameChecker(program, machine, source).problems()
 
 
+def _names_cpu(node: tree.Call) -> bool:
+    """Whether a call names the CPU as its device, by a constant."""
+    given = [*node.args[:1], *(word.value for word in node.keywords if word.arg in {"device", "device_type"})]
+    return any(isinstance(one, tree.Constant) and one.value == "cpu" for one in given)
+
+
 class NameChecker:
     """The names of one program: what binds them anywhere in it, and which of them stand for a namespace throughout."""
 
@@ -99,6 +105,7 @@ class NameChecker:
         self.source = source
         self.found: list[Problem] = []
         self.nodes = list(walk(program))
+        self.on_cpu = {id(node.func) for node in self.nodes if isinstance(node, tree.Call) and _names_cpu(node)}
         self.bound = {name for node in self.nodes for name in _binds(node)} | {"__doc__", "__file__", "__name__", "__package__"}
         others = {
             name for node in self.nodes if not isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef)
@@ -142,7 +149,7 @@ class NameChecker:
 
     def _name(self, node: tree.Name, whole: bool) -> None:
         value = self._value(node)
-        self._stands_in(value)
+        self._stands_in(node, value)
         if isinstance(value, Absent | Refused):
             try:
                 value.explain() if isinstance(value, Absent) else value()
@@ -160,16 +167,16 @@ class NameChecker:
             way = f"import it first: `{IMPORTS[node.id]}`" if node.id in IMPORTS else way
             self._tell("name", f"name '{node.id}' is not defined", node.span, way)
 
-    def _stands_in(self, value: object) -> None:
-        """Tell that a function or class stands in, if it does."""
-        if isinstance(value, FunctionType | type) and "stand_in" in vars(value):
+    def _stands_in(self, node: tree.Name | tree.Attribute, value: object) -> None:
+        """Tell that a function or class stands in, if it does: some do so for a GPU alone."""
+        if isinstance(value, FunctionType | type) and "stand_in" in vars(value) and id(node) not in self.on_cpu:
             tell(value)
 
     def _attribute(self, node: tree.Attribute) -> None:
         owner = self._value(node.value)
         if owner is None and node.attr in _METHODS:
             current().stands_in(f".{node.attr}()", _METHODS[node.attr])
-        self._stands_in(self._value(node))
+        self._stands_in(node, self._value(node))
         if isinstance(owner, self.machine.guard.namespaces) and not self._offers(owner, node.attr):
             if holder(owner.name, node.attr):
                 way = way_without(f"{owner.name}.{node.attr}") or ON_PYTORCH

@@ -16,7 +16,7 @@ _REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs
 _LEAVE = f"leave out what needs it, {OR_TRACE}"
 _PLAIN = "remove it: call the function or the module itself"
 _TORCH = {
-    "torch.jit": _PLAIN, "torch.fx": _PLAIN,
+    "torch.fx": _PLAIN,
     "torch._dynamo": _PLAIN, "torch.onnx": _PLAIN, "torch.export": _PLAIN, "torch.distributed": _ONE,
     "torch.multiprocessing": _ONE, "torch.nn.parallel": _ONE,
     "torch.cuda.Stream": _PRECISION, "torch.cuda.Event": _PRECISION,

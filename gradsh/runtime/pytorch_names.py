@@ -55,10 +55,6 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "modified_bessel_k1 spherical_bessel_j0"
         ),
         "torch.optim": "Adafactor SparseAdam",
-        "torch.jit": (
-            "Attribute CompilationUnit Final Future RecursiveScriptModule ScriptFunction ScriptModule TracedModule fork freeze "
-            "interface isinstance load onednn_fusion_enabled optimize_for_inference save set_fusion_strategy trace trace_module wait"
-        ),
         "torch.utils": (
             "backcompat bundled_inputs collect_env cpp_extension deterministic dlpack flop_counter hooks mkldnn "
             "mobile_optimizer model_zoo swap_tensors throughput_benchmark weak"

@@ -19,7 +19,8 @@ def told(text: str) -> list[tuple[int, str, str]]:
     return [(one.labels[0].span.line, one.message, " ".join(one.help)) for one in problems]
 
 
-DTYPE_NAMES = ("float32", "float64", "int64", "int32", "int16", "int8", "uint8")
+DTYPE_NAMES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8")
+OTHERS = f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in"
 WRONG = [
     ("x = torch.onse(2)", "module 'torch' has no attribute 'onse'", "did you mean `torch.ones`?"),
     ("import torch.nn as nn\nnn.linear(1, 2)", "module 'torch.nn' has no attribute 'linear'", "`torch.nn.functional.linear`"),
@@ -31,9 +32,9 @@ WRONG = [
     ("import sklearn.metrics as m\nm.f1([1])", "gradsh has no module 'sklearn.metrics'", "make the data"),
     ("def g():\n    n: Left = 1\ndef f(x: Dict[str, int]): return x", "name 'Dict' is not defined", "from typing import Dict"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
-    ("x = torch.ones(2, dtype=torch.half)", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in float16", "gradsh trace FILE"),
-    ("x = torch.ones(2)\nx.bfloat16()", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in bfloat16", "gradsh trace FILE"),
-    ("x = torch.ones(2)\nx.to(torch.half)", f"gradsh computes in {', '.join(DTYPE_NAMES)} and bool, not in float16", "gradsh trace FILE"),
+    ("x = torch.ones(2, dtype=torch.cfloat)", f"{OTHERS} complex64", "gradsh trace FILE"),
+    ("x = torch.ones(2)\nx.cdouble()", f"{OTHERS} complex128", "gradsh trace FILE"),
+    ("x = torch.ones(2)\nx.to(torch.uint16)", f"{OTHERS} uint16", "gradsh trace FILE"),
     ("x = torch.ones(2, device='meta')", "gradsh computes on the CPU, not on the device meta", "gradsh trace FILE"),
     ("import numpy\nnumpy.ma", "module 'numpy' has no attribute 'ma'", "gradsh trace FILE"),
     ("from torch.masked import masked_tensor as m\nm(1)", "gradsh has no 'torch.masked.masked_tensor'", "gradsh trace FILE"),

@@ -104,7 +104,8 @@ def test_stand_ins_say_so_once_and_change_no_number() -> None:
     printed, warnings, failures, _ = run(STAND_INS + "print(net.module.weight.tolist())")
     assert failures == []
     assert printed == "True True done\n" + run(PLAIN)[0]
-    assert len(warnings) == len({warning.partition(" is a stub: ")[0] for warning in warnings}) == 9
+    told = {warning.partition(" is a stub: ")[0] for warning in warnings}
+    assert len(warnings) == len(told) == 10  # one says that autocast has another name now
 
 
 def test_the_bar_of_tqdm_auto_asks_for_an_iterator_when_it_is_made() -> None:
@@ -134,7 +135,7 @@ def test_what_pytorch_alone_has_is_told_where_a_program_asks_for_it() -> None:
 
 def test_a_caught_error_that_pytorch_does_not_raise_is_told() -> None:
     """The program goes on with its handler, which it does not run on PyTorch."""
-    tried = ("torch.fft", "torch.ones(2).half()", "torch.no_such_name", "torch.ones(2) @ torch.ones(3)", "[][0]")
+    tried = ("torch.fft", "torch.ones(2).cfloat()", "torch.no_such_name", "torch.ones(2) @ torch.ones(3)", "[][0]")
     blocks = [f"try:\n    {one}\nexcept Exception as error:\n    print(type(error).__name__)\n" for one in tried]
     printed, warnings, failures, _ = run("import torch\n" + "".join(blocks))
     assert failures == []
@@ -304,13 +305,6 @@ def test_paths_keep_texts_in_the_session() -> None:
         "print(place.read_text(encoding='utf-8').split(), place.exists())"
     )
     assert (printed, failures) == ("['a', 'b'] True\n", [])
-
-
-def test_half_precision_is_refused_where_it_would_change_a_number() -> None:
-    failures = run("import torch\nwith torch.autocast('cpu', dtype=torch.bfloat16):\n    pass")[2]
-    assert failures[0].problem.kind == "dtype"
-    assert "gradsh trace FILE" in failures[0].problem.message
-    assert run("import torch\nwith torch.autocast('cpu', enabled=False):\n    pass")[2] == []
 
 
 def test_files_beside_the_script_are_imported_and_named(tmp_path: Path) -> None:
@@ -638,3 +632,40 @@ def test_a_value_that_is_read_within_vmap_is_told(function: str, told: bool) -> 
     _, warnings, failures, _ = run(f"import torch\ntorch.vmap({function})(torch.ones(2))")
     assert failures == []
     assert len([text for text in warnings if "within vmap, PyTorch refuses" in text]) == told
+
+
+def test_compiled_functions_and_modules_run_as_python() -> None:
+    text = """
+import torch
+from torch import jit
+calls = []
+class Net(torch.nn.Module):
+    factor: jit.Final[int]
+    def __init__(self):
+        super().__init__()
+        self.factor = 2
+        self.line = torch.nn.Linear(2, 1)
+    def forward(self, x):
+        calls.append(torch.is_grad_enabled())
+        return self.line(x) * self.factor
+    @torch.jit.export
+    def width(self) -> int:
+        return self.line.in_features
+net = Net()
+traced = jit.trace(net, torch.ones(1, 2))
+print(calls, isinstance(traced, Net), traced.line is net.line)
+scripted = torch.jit.script(net).eval()
+scripted.save("net.pt")
+again = torch.jit.load("net.pt")
+print(again.width(), again.training, torch.equal(again(torch.ones(1, 2)), net(torch.ones(1, 2))))
+@torch.jit.script
+def double(x: torch.Tensor, times: int = 1):
+    for _ in range(times):
+        x = x * 2
+    return x
+print(double(torch.ones(2), 3).tolist(), torch.jit.is_scripting())
+"""
+    printed, warnings, failures, _ = run(text)
+    assert failures == []
+    assert printed == "[True, False, False] True True\n2 False True\n[8.0, 8.0] False\n"
+    assert [warning.split(" is a stub")[0] for warning in warnings] == ["torch.jit.trace", "torch.jit.script", "torch.save"]

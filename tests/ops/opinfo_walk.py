@@ -1,6 +1,6 @@
 """Run PyTorch's own sample inputs (its OpInfo database) here and in PyTorch, and list every difference.
 
-    python tests/ops/opinfo_walk.py [--float32] [--most=N] [--only] [--keywords] name ...   names as `add`, `nn.functional.relu`, `linalg.`
+    python tests/ops/opinfo_walk.py [--dtype=NAME] [--most=N] [--only] [--keywords] NAME ...   `add`, `nn.functional.relu`, `linalg.`
 
 A name that ends in a dot or star means all that begin so; `--oracle` takes every operation of saved_tensors.json. For
 each sample: the function, the method and the in-place form where there are; values, graph, saved, gradients of both
@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from torch_compare import compare, ours, pytorch
+from torch_compare import array_of, compare, ours, pytorch
 
 _SKIPPED = (pytorch.memory_format, pytorch.layout, pytorch.Generator)
 
@@ -54,7 +54,7 @@ class Writer:
                 return f"[{inner}]"
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         if isinstance(value, pytorch.dtype):
-            if value.is_complex or value in {pytorch.float16, pytorch.bfloat16}:
+            if value.is_complex:
                 raise Unwritable
             return str(value)
         if isinstance(value, pytorch.device):
@@ -70,10 +70,10 @@ class Writer:
         raise Unwritable
 
     def tensor(self, value):
-        if value.dtype.is_complex or value.dtype in {pytorch.float16, pytorch.bfloat16} or value.layout != pytorch.strided:
+        if value.dtype.is_complex or value.layout != pytorch.strided:
             raise Unwritable
         name = f"x{len(self.arrays)}"
-        array = value.detach().numpy()
+        array = array_of(value)
         self.arrays[name] = array if isinstance(array, np.ndarray) else np.asarray(array)
         if value.requires_grad:
             self.needing.append(name)
@@ -171,7 +171,7 @@ def chosen(info, names, oracle):
 def main(arguments):
     names = [one for one in arguments if not one.startswith("--")]
     options = {one.partition("=")[0]: one.partition("=")[2] for one in arguments if one.startswith("--")}
-    dtype = pytorch.float32 if "--float32" in options else pytorch.float64
+    dtype = getattr(pytorch, options.get("--dtype") or "float64")
     most = int(options.get("--most") or 1000)
     oracle = oracle_names() if "--oracle" in options else set()
     total = 0

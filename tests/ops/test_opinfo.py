@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 KNOWN = set((Path(__file__).parent / "known_opinfo.txt").read_text(encoding="utf-8").split())
 SWEEP = "GRADSH_SWEEP" in os.environ
 SAMPLES = int(os.environ.get("GRADSH_SAMPLES", "2"))
-DTYPES = (pytorch.float64, pytorch.float32, pytorch.int64, pytorch.bool)
+DTYPES = (pytorch.float64, pytorch.float32, pytorch.float16, pytorch.bfloat16, pytorch.int64, pytorch.bool)
 
 
 def offered(name):
@@ -39,7 +39,7 @@ UNWRITTEN = ("empty",)
 """How the names begin of what returns memory that nothing was written to."""
 ENTRIES = [info for info in database() if not info.name.startswith(UNWRITTEN) and offered(info.name)]
 CASES = [(info, dtype) for info in ENTRIES for dtype in DTYPES if dtype in info.supported_dtypes("cpu")]
-DRAWN = CASES if SWEEP else random.Random(0).sample(CASES, 120)
+DRAWN = CASES if SWEEP else random.Random(0).sample(CASES, 150)
 
 
 @pytest.mark.parametrize(("info", "dtype"), DRAWN, ids=[title(*one) for one in DRAWN])

@@ -25,7 +25,8 @@ from ops_namespace import torch as ours
 
 import gradsh.engine.autograd.backward as engine
 from gradsh.engine.graph.tensor import Tensor, make
-from gradsh.engine.values.dtype import DType
+from gradsh.engine.values.dtype import DType, of_numpy
+from gradsh.engine.values.reduced import BFLOAT16, FLOAT16, REDUCED, cast
 
 pytorch.set_num_threads(1)
 warnings.filterwarnings("ignore", category=UserWarning)
@@ -52,6 +53,13 @@ def given(value, seed):
     return value
 
 
+def array_of(tensor):
+    """Return the array of one of PyTorch's tensors."""
+    if tensor.dtype == pytorch.bfloat16:
+        return tensor.detach().float().numpy(force=True).astype(BFLOAT16)
+    return tensor.detach().numpy(force=True)
+
+
 class Side:
     """One of the two libraries: how to make tensors, evaluate and differentiate."""
 
@@ -64,7 +72,10 @@ class Side:
             fresh = np.empty_like(array)  # keeps the layout
             fresh[...] = array
             return make(fresh, needs)
-        return pytorch.from_numpy(array.copy("K") if array.ndim else np.array(array)).requires_grad_(needs)
+        copy = array.copy("K") if array.ndim else np.array(array)
+        if array.dtype == BFLOAT16:
+            return pytorch.from_numpy(copy.astype(np.float32)).to(pytorch.bfloat16).requires_grad_(needs)
+        return pytorch.from_numpy(copy).requires_grad_(needs)
 
     def is_tensor(self, value):
         return isinstance(value, Tensor if self.mine else pytorch.Tensor)
@@ -78,7 +89,7 @@ class Side:
         return eval(code, scope)
 
     def array(self, tensor):
-        return tensor.array if self.mine else tensor.detach().numpy(force=True)
+        return tensor.array if self.mine else array_of(tensor)
 
     def dtype(self, tensor):
         return f"torch.{tensor.dtype.name}" if self.mine else str(tensor.dtype)
@@ -122,7 +133,7 @@ def plain(value):
     if isinstance(value, (tuple, list)):
         return [plain(one) for one in value]
     if isinstance(value, np.dtype):
-        return f"torch.{value.name}"
+        return str(of_numpy(value))
     if isinstance(value, (pytorch.dtype, DType)):
         return str(value)
     if isinstance(value, (bool, str)) or value is None:
@@ -158,11 +169,13 @@ def outputs_of(side, value):
     return [], [plain(value)]
 
 
-def close(got, expected, loose, single=False):
-    """Whether two arrays agree to the accuracy of their dtype (of float32, where an input was)."""
+def close(got, expected, loose, single=0):
+    """Whether two arrays agree to the accuracy of their dtype, and to `single` at best."""
     if got.dtype.kind != "f":
         return np.array_equal(got, expected)
-    tolerance = (1e-9 if got.dtype == np.float64 and not single else 2e-5) * loose
+    if got.dtype in REDUCED:  # a rounding or two of these apart
+        got, expected, single = got.astype(np.float32), expected.astype(np.float32), 8e-3 if got.dtype == np.float16 else 6e-2
+    tolerance = (1e-9 if got.dtype == np.float64 and not single else max(2e-5, single)) * loose
     scale = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
     return np.allclose(got, expected, rtol=tolerance, atol=tolerance * min(scale, 1e6), equal_nan=True)
 
@@ -176,7 +189,9 @@ class Comparison:
         self.needing = needing
         self.options = options
         self.problems = []
-        self.single = any(getattr(value, "dtype", None) == np.float32 for value in arrays.values())
+        dtypes = {getattr(value, "dtype", None) for value in arrays.values()}
+        single = 2e-5 if np.dtype(np.float32) in dtypes else 0
+        self.single = 6e-2 if BFLOAT16 in dtypes else 8e-3 if FLOAT16 in dtypes else single
 
     def differ(self, what, expected, got):
         self.problems.append(f"{self.needing} {what}:\n      PyTorch {expected}\n      here    {got}")
@@ -299,7 +314,7 @@ class Comparison:
         if not chosen:
             return
         rng = np.random.default_rng(11)
-        data = [np.asarray(rng.normal(size=tuple(their_out[n].shape)), THERE.array(their_out[n]).dtype) for n in chosen]
+        data = [cast(np.asarray(rng.normal(size=tuple(their_out[n].shape))), THERE.array(their_out[n]).dtype) for n in chosen]
         sides = (HERE, names, [mine_out[n] for n in chosen]), (THERE, their_names, [their_out[n] for n in chosen])
         results = []
         for side, held, outputs in sides:
@@ -364,7 +379,7 @@ class Comparison:
             self.compare_graph(pairs, "graph of the gradient", self.options.get("double_saved", False))
         if not mine:
             return
-        second = [np.asarray(rng.normal(size=tuple(one.shape)), THERE.array(one).dtype) for one in theirs]
+        second = [cast(np.asarray(rng.normal(size=tuple(one.shape))), THERE.array(one).dtype) for one in theirs]
         for (side, _, _), gradients, inputs in zip(sides, (mine, theirs), leaves, strict=True):
             vectors = [side.tensor(one, False) for one in second]
             results.append(guarded(lambda: side.grad(gradients, inputs, vectors, False)))

@@ -1,6 +1,7 @@
 """Programs run statement by statement here and in PyTorch, compared after each one, and shortened where they differ.
 
-    python -m tests.parity.duel FIRST_SEED COUNT        differing programs, shortened, and how often each kind differs
+    python -m tests.parity.duel FIRST_SEED COUNT [SHARE]        differing programs, shortened, and how often each kind differs;
+                                                        SHARE of their leaves are of float16 or bfloat16
     python -m tests.parity.duel FILE.py                 the same for a program of your own (statements from its text)
 
 Output, the class and text of an error, warnings, and everything of `facts.py` must agree. A program's own randomness comes
@@ -176,9 +177,9 @@ def verdict(statements: list[str]) -> tuple[str, str] | None:
     return kind_of(difference), "\n".join(fewer) + f"\n=> {difference[:900]}"
 
 
-def judged(seed: int) -> Any:
+def judged(seed: int, reduced: float = 0.0) -> Any:
     """Return the verdict on a seed's program."""
-    return aside(lambda: verdict(write(seed)), CRASHED)
+    return aside(lambda: verdict(write(seed, reduced)), CRASHED)
 
 
 def main(words: list[str]) -> int:
@@ -188,10 +189,10 @@ def main(words: list[str]) -> int:
         found = verdict(statements_of(pathlib.Path(words[0]).read_text(encoding="utf-8")))
         print("" if found is None else found[1], end="" if found is None else "\n")
         return 0 if found is None else 1
-    first, count = int(words[0]), int(words[1])
+    first, count, reduced = int(words[0]), int(words[1]), float(words[2]) if len(words) > 2 else 0.0
     differing: collections.Counter[str] = collections.Counter()
     for seed in range(first, first + count):
-        found = judged(seed)
+        found = judged(seed, reduced)
         if found is not None:
             differing[found[0]] += 1
             print(f"--- seed {seed}\n{found[1]}", flush=True)

@@ -14,10 +14,11 @@ import torch as pytorch
 
 from gradsh.engine.graph.node import Node, behind
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.reduced import BFLOAT16, REDUCED
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
-RTOL = {"float32": 2e-4, "float64": 1e-9}
-FAINT = {"float32": 1e-4, "float64": 1e-10}
+RTOL = {"float32": 2e-4, "float64": 1e-9, ">f4": 2e-2, "float16": 2.5e-3}
+FAINT = {"float32": 1e-4, "float64": 1e-10, ">f4": 1e-2, "float16": 1.5e-3}
 FRAGILE = {"ro", "al", "old_dirs", "old_stps", "H_diag"}
 """What L-BFGS knows of curvature: quotients of differences, of which rounding decides."""
 MANY = 12
@@ -74,7 +75,7 @@ def same_array(path, mine, theirs, tight=False):
         if not np.array_equal(mine, theirs):
             raise Difference(f"{path} values: PyTorch {brief(theirs)}, here {brief(mine)}")
         return
-    name = "float64" if tight else "float32"
+    name = str(mine.dtype) if mine.dtype in REDUCED else "float64" if tight else "float32"
     one, other = mine.astype(float), theirs.astype(float)
     finite = np.abs(other[np.isfinite(other)])
     scale = max(float(finite.max()), 1.0) if finite.size else 1.0
@@ -90,7 +91,10 @@ def brief(array):
 def numbers(tensor):
     """Return PyTorch's tensor as an array."""
     with pytorch.no_grad():
-        return tensor.detach().clone().numpy()  # of a copy: PyTorch resizes no memory that numpy looks at
+        copy = tensor.detach().clone()
+        if copy.dtype == pytorch.bfloat16:
+            return copy.float().numpy().astype(BFLOAT16)
+        return copy.numpy()  # of a copy: PyTorch resizes no memory that numpy looks at
 
 
 class Walk:

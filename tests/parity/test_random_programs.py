@@ -27,6 +27,12 @@ def test_random_program_does_what_pytorch_does(seed):
     assert found in (None, CRASHED), found[1]
 
 
+@pytest.mark.parametrize("seed", range(1000, 1000 + COUNT // 4))
+def test_random_program_of_reduced_precision_does_what_pytorch_does(seed):
+    found = judged(seed, 0.6)
+    assert found in (None, CRASHED), found[1]
+
+
 def test_same_seed_writes_same_program():
     assert write(3) == write(3) != write(4)
 
@@ -34,6 +40,6 @@ def test_same_seed_writes_same_program():
 def test_differences_are_found_and_shortened():
     agrees = ["import torch", "x = torch.ones(2, requires_grad=True)", "y = x * 2", "y.sum().backward()"]
     assert verdict(agrees) is None
-    kind, text = verdict([*agrees, "print('half' + str(torch.ones(1).half().dtype))"])
+    kind, text = verdict([*agrees, "print('half' + str(torch.ones(1).cfloat().dtype))"])
     assert kind.startswith("error")
     assert "backward" not in text

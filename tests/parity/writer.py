@@ -23,8 +23,10 @@ SHAPES = ((), (1,), (3,), (4,), (2, 3), (3, 3), (1, 3), (3, 1), (2, 3, 4), (2, 1
 class Writer:
     """One program being written."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, reduced: float = 0.0) -> None:
         self.rng = random.Random(seed)
+        self.reduced = reduced
+        """The share of the plain leaves that are of float16 or bfloat16."""
         self.space: dict[str, Any] = {"__name__": "__main__"}
         self.lines: list[str] = []
         self.count = 0
@@ -149,9 +151,9 @@ WEIGHTS = [weight for weight, _ in FAMILIES]
 CALLS = [call for _, call in FAMILIES]
 
 
-def write(seed: int) -> list[str]:
-    """Return the statements of a seed's program."""
-    w = Writer(seed)
+def write(seed: int, reduced: float = 0.0) -> list[str]:
+    """Return the statements of a seed's program, in which this share of the plain leaves is of float16 or bfloat16."""
+    w = Writer(seed, reduced)
     torch.set_grad_enabled(True)
     if w.chance(0.15):
         writer_training.training(w)

@@ -23,7 +23,8 @@ def creation(w: Any) -> None:
     shape, name = w.shape(), w.fresh("x")
     needs = w.chance(0.6)
     flag, kind = ", requires_grad=True" if needs else "", w.rng.random()
-    text = f"torch.randn({shape}{flag})"
+    reduced = f", dtype=torch.{w.pick('bfloat16', 'float16')}" if w.reduced and w.chance(w.reduced) else ""
+    text = f"torch.randn({shape}{reduced}{flag})"
     if kind < 0.2:
         text = f"torch.{w.pick('ones', 'zeros', 'rand')}({shape}{w.pick('', ', dtype=torch.float64')}{flag})"
     elif kind < 0.3:

@@ -17,7 +17,7 @@ from gradsh.engine.attribute_names import check_ordinary, ordinary, read
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
 from gradsh.engine.values.device import check_gpu
-from gradsh.engine.values.dtype import bfloat16, float16
+from gradsh.engine.values.reduced import BFLOAT16, FLOAT16, cast
 from gradsh.text.fault import fail
 
 _TABLES = ("_parameters", "_buffers", "_modules")
@@ -257,7 +257,7 @@ class Module(Walk, ModuleState):
         def convert(tensor: Tensor) -> Tensor:
             if tensor.array.dtype.kind != "f" or tensor.array.dtype == dtype:
                 return tensor
-            return make(tensor.array.astype(dtype))
+            return make(cast(tensor.array, dtype))
 
         return self._apply(convert)
 
@@ -270,12 +270,12 @@ class Module(Walk, ModuleState):
         return self._floats_to(np.dtype(np.float64))
 
     def half(self) -> Self:
-        """Refused: gradsh has no float16."""
-        return self.to(float16)
+        """Convert parameters and buffers of floating point to float16."""
+        return self._floats_to(FLOAT16)
 
     def bfloat16(self) -> Self:
-        """Refused: gradsh has no bfloat16."""
-        return self.to(bfloat16)
+        """Convert parameters and buffers of floating point to bfloat16."""
+        return self._floats_to(BFLOAT16)
 
     def cpu(self) -> Self:
         """Return the module: it is on the CPU."""
@@ -292,7 +292,7 @@ class Module(Walk, ModuleState):
 
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a dtype."""
-        return self._apply(lambda tensor: make(tensor.array.astype(dst_type.numpy)))
+        return self._apply(lambda tensor: make(cast(tensor.array, dst_type.numpy)))
 
     def share_memory(self) -> Self:
         """Return the module."""

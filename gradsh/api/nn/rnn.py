@@ -16,6 +16,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import read
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.values.reduced import BFLOAT16, SINGLE
 from gradsh.text.fault import fail
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
@@ -291,13 +292,17 @@ class GRU(RNNBase):
         return found, found
 
 
+_FUSED = (SINGLE, BFLOAT16)
+"""The dtypes in which PyTorch runs a whole layer of an LSTM at once."""
+
+
 class LSTM(RNNBase):
     """A long short-term memory at each step; the state is the pair (h, c)."""
 
     gates = 4
 
     def _run(self, input: Any, parts: Sequence[object]) -> tuple[Any, list[Any]]:
-        if input.array.dtype != np.float32 or self.proj_size or not input.array.size:
+        if input.array.dtype not in _FUSED or self.proj_size or not input.array.size:
             return super()._run(input, parts)
         input = self._sequence(input)
         states = self._split(parts)

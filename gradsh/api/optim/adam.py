@@ -114,6 +114,9 @@ class Adam(Optimizer):
         if group["amsgrad"]:
             largest: Any = state["max_exp_avg_sq"]
             square = largest.copy_(largest.clone().maximum(square))
+        if not group["differentiable"]:
+            parameter.addcdiv_(mean, (square.sqrt() / root.item()).add_(group["eps"]), value=size.item())
+            return
         below = (square.sqrt() / (root * size)).add_(group["eps"] / size)
         parameter.addcdiv_(mean.clone(), below)
 

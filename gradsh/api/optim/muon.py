@@ -8,17 +8,11 @@ from gradsh.api.optim.adam import lerp
 from gradsh.api.optim.optimizer import Optimizer, ParamGroup, number, zeros_like
 from gradsh.engine.graph.tensor import Tensor, written
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.reduced import rounded_to_bfloat16
 from gradsh.text.fault import fail
 
 _MOST_STEPS = 100
 _WAYS = ("original", "match_rms_adamw")
-
-
-def _rounded(value: Array) -> Array:
-    """Return float32 numbers rounded to bfloat16's, ties to even."""
-    bits = np.ascontiguousarray(value, np.float32).view(np.uint32)
-    kept = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
-    return np.asarray(kept, np.uint32).view(np.float32)
 
 
 def _orthogonal(matrix: Array, coefficients: tuple[float, float, float], steps: int, eps: float) -> Array:
@@ -31,13 +25,13 @@ def _orthogonal(matrix: Array, coefficients: tuple[float, float, float], steps: 
         raise fail("value", "Coefficients must be a tuple of exactly 3 values", ValueError)
     a, b, c = (np.float32(one) for one in coefficients)
     tall = matrix.shape[0] > matrix.shape[1]
-    now = _rounded(matrix.T if tall else matrix)
-    length = np.maximum(_rounded(np.sqrt(np.square(now).sum())), _rounded(np.asarray(eps, np.float32)))
-    now = _rounded(now / length)
+    now = rounded_to_bfloat16(matrix.T if tall else matrix)
+    length = np.maximum(rounded_to_bfloat16(np.sqrt(np.square(now).sum())), rounded_to_bfloat16(np.asarray(eps, np.float32)))
+    now = rounded_to_bfloat16(now / length)
     for _ in range(steps):
-        gram = _rounded(now @ now.T)
-        update = _rounded(b * gram + c * (gram @ gram))
-        now = _rounded(a * now + update @ now)
+        gram = rounded_to_bfloat16(now @ now.T)
+        update = rounded_to_bfloat16(b * gram + c * (gram @ gram))
+        now = rounded_to_bfloat16(a * now + update @ now)
     return now.T if tall else now
 
 

@@ -1,7 +1,8 @@
 """What all optimizers share: parameter groups, state, saving and loading it, zero_grad, and the loop of a step.
 
 An update (`_update`) writes numpy arrays in place and bumps the parameter's version as often as PyTorch's (one tensor at a time)
-does; nothing of it is recorded. Where a group is `differentiable`, `_recorded` does the same with operations.
+does; nothing of it is recorded. Where a group is `differentiable`, or a parameter of reduced precision, `_recorded` does the same with
+operations.
 """
 
 from collections import OrderedDict, defaultdict
@@ -20,6 +21,7 @@ from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.reduced import cast, is_reduced
 from gradsh.text.fault import fail
 
 _DUPLICATES = (
@@ -143,8 +145,9 @@ class Optimizer(ScriptBase):
                 meta = parameter.meta
                 if meta is None or meta.grad is None:
                     continue
-                if group.get("differentiable"):
-                    if group.get("foreach"):
+                reduced = is_reduced(parameter.array) and type(self)._recorded is not Optimizer._recorded
+                if reduced or group.get("differentiable"):  # operations round at each step
+                    if group.get("foreach") and not reduced:
                         raise fail("assert", "_foreach ops don't support autograd", AssertionError)
                     self._recorded(parameter, -meta.grad if group.get("maximize") else meta.grad, group)
                     continue
@@ -277,9 +280,9 @@ def _converted(held: object, parameter: Tensor | None) -> Any:
         return held
     found: dict[str, Any] = {}
     for name, value in held.items():
-        cast = isinstance(value, Tensor) and name != "step" and parameter is not None and parameter.is_floating_point()
-        if cast and parameter is not None and value.array.dtype != parameter.array.dtype:
-            found[name] = make(value.array.astype(parameter.array.dtype))
+        converts = isinstance(value, Tensor) and name != "step" and parameter is not None and parameter.is_floating_point()
+        if converts and parameter is not None and value.array.dtype != parameter.array.dtype:
+            found[name] = make(cast(value.array, parameter.array.dtype))
         else:
             found[name] = value
     return found

@@ -17,6 +17,7 @@ from gradsh.engine.graph.gradient_edge import GradientEdge, tensor_at
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.engine.values.overlap import dense
+from gradsh.engine.values.reduced import cast
 from gradsh.engine.values.size import Size
 from gradsh.engine.values.storage import stands_for_zeros
 from gradsh.text.fault import fail
@@ -99,10 +100,10 @@ def grad(
     """
     retain = create_graph if retain_graph is None else bool(retain_graph)
     recorded = create_graph or bool(levels())  # gradients have tangents, too
-    roots = make_roots(outputs, grad_outputs, recorded)
-    edges: list[Edge] = []
     if not inputs:
         raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
+    roots = make_roots(outputs, grad_outputs, recorded)
+    edges: list[Edge] = []
     given, inputs = inputs, [check_input(one) for one in inputs]
     for place, tensor in enumerate(inputs):
         edge = gradient_edge(tensor)
@@ -200,5 +201,5 @@ def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | 
         )
         raise fail("grad_shape", message, RuntimeError, tensor=tensor, index=place)
     if have.dtype is not want.dtype and have.dtype != want.dtype:
-        return make(have.astype(want.dtype))
+        return make(cast(have, want.dtype))
     return gradient

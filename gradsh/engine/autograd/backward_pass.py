@@ -24,13 +24,13 @@ from gradsh.engine.autograd.hooks import (
     run_prehooks,
     run_tensor_hooks,
 )
+from gradsh.engine.autograd.sums import add_into, summed
 from gradsh.engine.autograd.topology import arriving_from, needed_nodes, toposort
 from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.dispatch.op_node import OpNode
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.schema.overload import FALLBACK, KEEP
-from gradsh.engine.values.layout import as_operands
 from gradsh.text.fault import fail, fault_of
 
 _DEEPEST = 24
@@ -301,7 +301,7 @@ class BackwardPass:
         """Add the second gradient, taken out of its list, to the first that arrived at a leaf, in place if nobody else refers to that."""
         before = leaf[1]
         if sys.getrefcount(before) <= 3 and owns_memory(before) and before.flags.writeable:
-            np.add(before, holder.pop(), out=before)
+            add_into(before, holder.pop())
             leaf[2] = 1
         else:
             leaf[1] = summed(before, holder.pop())
@@ -367,7 +367,7 @@ class BackwardPass:
             if node.raw:
                 node._check_saved()
             results: list[Any] = [None] * len(node.edges)
-        elif isinstance(node, OpNode) and node.reads_turned(grads):
+        elif isinstance(node, OpNode) and node.differs_on_arrays(grads):
             results = [as_array(one) for one in node.run([None if one is None else as_tensor(one) for one in grads], needs)]
         else:
             results = list(node.run(grads, needs))
@@ -422,7 +422,7 @@ class BackwardPass:
         elif self.create:
             held[output] = before + gradient
         elif edge in self.sums or (sys.getrefcount(before) <= 3 and owns_memory(before) and before.flags.writeable):
-            np.add(before, gradient, out=before)
+            add_into(before, gradient)
             self.sums[edge] = self.sums.get(edge, 0) + 1
             if type(node) is not AccumulateGrad:
                 note_more(before)
@@ -473,12 +473,6 @@ class BackwardPass:
             for saved in node.saved
         ]
         fault.fields["done"] = PassProgress(self.position, tuple(freed), tuple(self.wrote))
-
-
-def summed(a: Any, b: Any) -> object:
-    """Return the sum of two gradients, laid out in memory as the first one is."""
-    found = np.asarray(a + b)
-    return found if a.flags.c_contiguous else as_operands(found, [a, b])
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:

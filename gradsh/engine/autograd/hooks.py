@@ -13,12 +13,13 @@ import numpy as np
 
 from gradsh.engine.autograd.donation import base_if_unshared
 from gradsh.engine.autograd.gradient_versions import known_counter, note, noted, shared_counter
+from gradsh.engine.autograd.sums import add_into, summed
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
 from gradsh.engine.graph.types import Location
 from gradsh.engine.registry import find, method
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, type_name
 from gradsh.engine.values.overlap import check_distinct, dense
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail
@@ -106,7 +107,7 @@ def _check_same(hook: Callable[..., object], before: Tensor | None, after: Tenso
         message = f"hook '{name}' has replaced a None with a value"
         raise fail("grad_shape", message, RuntimeError, hook=hook)
     if after.array.dtype != before.array.dtype:
-        was, got = (f"torch.{one.dtype.title}Tensor" for one in (before, after))
+        was, got = (type_name(one.array.dtype) for one in (before, after))
         message = f"hook '{name}' has changed the type of value (was {was} got {got})"
         raise fail("dtype", message, RuntimeError, hook=hook)
     if after.array.shape != before.array.shape:
@@ -182,7 +183,7 @@ def keep_grad(tensor: Tensor, grad: object) -> None:
     elif isinstance(grad, Tensor):
         meta.grad = meta.grad + grad
     else:
-        meta.grad = make(meta.grad.array + grad)
+        meta.grad = make(summed(meta.grad.array, grad))
 
 
 def _as_tensors(grads: Any) -> tuple[object, ...]:
@@ -334,4 +335,4 @@ def _add_in_place(held: Tensor, grad: Array) -> None:
         check_distinct(held.array)
         if grad.shape != held.array.shape:  # the leaf got other extents in place since
             check_written_shape(held.array.shape, broadcast_shapes(held.array.shape, grad.shape))
-        np.add(held.array, grad, out=held.array)
+        add_into(held.array, grad)

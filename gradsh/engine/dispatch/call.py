@@ -6,20 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import Ambient, current
+from gradsh.engine.ambient import AUTOCAST, Ambient, current
 from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
 from gradsh.engine.dispatch.inference import inferring, marked
-from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results, tangents_to_save
+from gradsh.engine.dispatch.op_node import OpNode, build_node, keep_array, save_inputs, save_results, tangents_to_save
 from gradsh.engine.dispatch.saved_hooks import announce_write, dispatch
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
+from gradsh.engine.dispatch.widened_kernels import EXACT_NUMBERS, compute_reduced, holds_reduced, is_operand
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.schema.signature import ArrayAmongTensors
-from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
+from gradsh.engine.values.dtype import Array, cpp_name, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid, order_of
 from gradsh.engine.values.overlap import check_apart, check_distinct, check_not_zeros, overlaps
+from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, cast_operand, write
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail, fault_of
 
@@ -36,12 +38,18 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         if isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value)):
             found = True
             break
+    ambient = current()
+    if ambient.saved_hooks and found and (autocast := ambient.flags.get(AUTOCAST)) is not None and autocast.enabled:
+        converted = autocast.converted(record, values)
+        if converted is not None:
+            with autocast.off():
+                return run_record(record, converted)
     kind = record.kind
     if kind == "composite":
         if found and any(isinstance(values[place], np.ndarray) for place in tensors):
             raise ArrayAmongTensors
         made = record.forward(*values)
-        return marked(values, made) if current().saved_hooks else made
+        return marked(values, made) if ambient.saved_hooks else made
     if not found:
         return _run_plain(record, values)
     for place in tensors:
@@ -51,31 +59,46 @@ def run_record(record: Overload, values: list[Any]) -> Any:
         return _run_inplace(record, values)
     if kind == "geometry":
         return _run_geometry(record, values)
-    ambient = current()
     if ambient.grad_enabled and record.grads:
         _check_views(record, values)
     arrays = _arrays(record, values)
+    reduced = holds_reduced(arrays)
     if kind == "view":
-        found = _recalled(record, values)
-        found = record.forward(*arrays) if found is None else found
-        views = wrap_views(record, values, found)
-        if current().saved_hooks:
-            _forward_mode().follow_view(record, values, views)
-            _told(record, values, found, views)
-        return views
+        return _run_view(record, values, arrays, reduced)
     if ambient.check is not None:
         ambient.check(0)
     outputs = _recalled(record, values) if ambient.saved_hooks else None
     if outputs is None:
-        outputs = _compute(record, arrays)
+        outputs = _compute(record, arrays, reduced)
         if record.layout:
             outputs = laid(record.layout, outputs, arrays)
     made = wrap(record, values, outputs, ambient)
+    if reduced:
+        _step_with_care(made)
     if not ambient.saved_hooks:
         return made
     _forward_mode().follow(record, values, outputs, made)
     _told(record, values, outputs, made)
     return marked(values, made)
+
+
+def _run_view(record: Overload, values: list[Any], arrays: list[Any], reduced: bool) -> object:
+    found = _recalled(record, values)
+    found = record.forward(*arrays) if found is None else found
+    views = wrap_views(record, values, found)
+    if reduced:
+        _step_with_care(views)
+    if current().saved_hooks:
+        _forward_mode().follow_view(record, values, views)
+        _told(record, values, found, views)
+    return views
+
+
+def _step_with_care(made: Any) -> None:
+    """Let the node of an operation on numbers of reduced precision take the general step, whose formulas round as operations do."""
+    for one in made if isinstance(made, (tuple, list)) else (made,):
+        if isinstance(one, Tensor) and one.edge is not None:
+            one.edge[0].more()
 
 
 def _recalled(record: Overload, values: list[Any]) -> Any:
@@ -152,9 +175,11 @@ def _arrays(record: Overload, values: list[Any]) -> list[Any]:
     return arrays
 
 
-def _compute(record: Overload, arrays: list[Any]) -> object:
-    """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
+def _compute(record: Overload, arrays: list[Any], reduced: bool) -> object:
+    """Run the kernel, on numbers of reduced precision or not; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
+        if reduced and not (record.writes or record.reduced == "own"):
+            return compute_reduced(record, arrays)
         check = current().check
         if check is not None and is_long(record.forward, arrays):
             return run_cancellable(record.forward, arrays, check)
@@ -187,42 +212,37 @@ def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
     common = result_type(operands, numbers, default) if numbers or any(one.dtype != first for one in operands) else first
     if policy == "float" and common.kind != "f":
         common = default
+    exact = common in REDUCED and record.name.rstrip("_") in EXACT_NUMBERS
     for place in places:
         each = arrays[place]
         if type(each) is list:
             arrays[place] = [_cast(one, common) for one in each]
         elif each is not None:
-            arrays[place] = _cast(each, common)
+            arrays[place] = _cast(each, common if not exact or is_operand(each, common) else SINGLE)
 
 
 def _cast(value: Array | float, dtype: Any) -> Array:
     if not isinstance(value, np.ndarray):
-        return np.asarray(value).astype(dtype)
-    if value.dtype == dtype:
-        return value
-    if 0 in value.strides and value.size > 1:  # an expanded operand stays one: it does not tell how the result lies in memory
-        single = value[tuple(slice(0, 1) if step == 0 else slice(None) for step in value.strides)]
-        return np.broadcast_to(single.astype(dtype), value.shape)
-    return value.astype(dtype)
-
-
-_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
+        return cast(np.asarray(value), dtype)  # type: ignore[no-any-return]
+    return value if value.dtype == dtype else cast_operand(value, dtype)
 
 
 def _check_same(record: Overload, operands: Sequence[Array]) -> None:
     names = [of_numpy(one.dtype).title for one in operands]
     for index, name in enumerate(names):
         if name != names[0]:
-            message = _different(record.name, index, names)
+            message = _different(record.name, index, names, [cpp_name(one.dtype) for one in operands])
             raise fail("dtype", message, RuntimeError, operation=record.name)
 
 
-def _different(operation: str, index: int, names: list[str]) -> str:
+def _different(operation: str, index: int, names: list[str], in_cpp: list[str]) -> str:
     """Return PyTorch's sentence for operands of different dtypes, of which the one at `index` is the first."""
     a, b = names[0], names[index]
     match operation:
         case "mm":
-            return f"expected m1 and m2 to have the same dtype, but got: {_CPP_NAMES.get(a, a.lower())} != {_CPP_NAMES.get(b, b.lower())}"
+            return f"expected m1 and m2 to have the same dtype, but got: {in_cpp[0]} != {in_cpp[index]}"
+        case "baddbmm":
+            return "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*in_cpp)
         case "addmm" if names[1] != names[2]:
             return f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
         case "addmm":
@@ -355,9 +375,10 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
             check_apart(target.array, arrays[1:])
     if ambient.saved_hooks:
         announce_write(target)
+    reduced = holds_reduced(arrays)
     outputs = _recalled(record, values)
     if outputs is None:
-        outputs = _compute(record, arrays)
+        outputs = _compute(record, arrays, reduced)
     first = outputs[0] if type(outputs) is tuple else outputs
     first = np.asarray(first)
     if not record.writes:
@@ -366,13 +387,9 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     node = None
     if tracked and target.array.dtype.kind == "f":
         node = build_node(record, values, [target.array])
-        old = None
-        saves = record.plan.saves
-        if any(save.param == 0 and (
-            not save.guard or any(node.edges[slot] is not None for slot in save.guard)
-        ) for save in saves):
-            old = find("clone")(target)
-        save_inputs(node, values, old)
+        save_inputs(node, values, find("clone")(target) if _saves_target(node) else None)
+        if reduced:
+            node.more()
     if record.name in _LENIENT:  # elements may share memory: those that change decide
         changed = first != target.array
         target.array[changed] = first[changed]
@@ -391,10 +408,17 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     return target
 
 
+def _saves_target(node: OpNode) -> bool:
+    """Whether a node keeps the former content of what its operation writes."""
+    return any(
+        save.param == 0 and (not save.guard or any(node.edges[slot] is not None for slot in save.guard)) for save in node.record.plan.saves
+    )
+
+
 def _write(record: Overload, arrays: list[Any], target: Array, result: Array) -> None:
     """Write a result; where elements share memory, PyTorch works row by row, each of which reads what those before it wrote."""
     if arrays[0] is not target or not record.is_elementwise or not overlaps(target):
-        target[...] = result
+        write(target, result)
         return
     order = order_of(target.shape, [target])
     wide = [np.broadcast_to(one, target.shape).transpose(order) if isinstance(one, np.ndarray) else one for one in arrays]

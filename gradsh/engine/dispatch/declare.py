@@ -102,6 +102,9 @@ def op(text: str, node: str = "", doc: str = "", *, spaces: tuple[str, ...] = SP
     samples     `sample(...)` calls for the tests
     forward_mode  "" the tangents of results follow from the derivatives; "linear": the operation itself, of the inputs' tangents;
                 "elementwise": the formulas, of a tangent in the gradient's place (as where a ufunc is the kernel); "refused", as in PyTorch
+    reduced     "" the kernel gets float16 and bfloat16 as float32, and its results are rounded; "mixed" and "all" so, too, but weights may
+                be of float32, and then the first result alone or all are rounded; "own" it gets them as they are; else PyTorch does
+                not compute in these: the name of its kernel, or what it says ({title} is the dtype)
     note        a surprise worth a sentence in `help`
     ufunc       what computes the kernel for operands of one floating point dtype and default arguments: the plain case then
                 takes the fast path (see `codegen/forward_elementwise.py`)

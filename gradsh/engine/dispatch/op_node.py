@@ -15,6 +15,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import COMPUTED_BY_ELEMENTS, is_turned
+from gradsh.engine.values.reduced import cast, is_reduced
 from gradsh.engine.values.shape import expandable, sum_axes, sum_to
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.text.fault import fail
@@ -114,15 +115,16 @@ class OpNode(Node):
                         results[place] = self._fit(one, place, as_tensor)
         return results
 
-    def reads_turned(self, grads: list[object]) -> bool:
-        """Whether the formulas, on arrays, would lay their results otherwise than the operations that they name.
+    def differs_on_arrays(self, grads: list[object]) -> bool:
+        """Whether the formulas, on arrays, would give other results than the operations that they name.
 
-        That is where they compute element by element and read an array out of row-major order: on operands that disagree numpy
-        chooses another order than PyTorch.
+        That is so where they read numbers of reduced precision, which operations round at each step; and where they compute
+        element by element and read an array out of row-major order: on operands that disagree numpy chooses another order than PyTorch.
         """
-        if self.record.layout not in COMPUTED_BY_ELEMENTS or any(isinstance(grad, Tensor) for grad in grads):
+        if any(isinstance(grad, Tensor) for grad in grads):
             return False
-        return any(map(is_turned, (*grads, *self.saved_arrays())))
+        read = (*grads, *self.saved_arrays())
+        return any(map(is_reduced, read)) or (self.record.layout in COMPUTED_BY_ELEMENTS and any(map(is_turned, read)))
 
     def saved_arrays(self) -> list[object]:
         """Return the arrays that are saved as they are; other things may be among them."""
@@ -195,7 +197,7 @@ class OpNode(Node):
             if not expandable(shape, grad.shape):
                 raise invalid_gradient(self, target, grad.shape, shape)
             grad = sum_to(grad, shape)
-        return grad if grad.dtype == dtype else grad.astype(dtype)
+        return grad if grad.dtype == dtype else cast(grad, dtype)
 
 
 def invalid_gradient(node: Node, target: int, got: tuple[int, ...], shape: tuple[int, ...]) -> Exception:

@@ -16,6 +16,7 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import DType, as_dtype, of_numpy
 from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.engine.values.overlap import check_apart, check_distinct
+from gradsh.engine.values.reduced import write
 from gradsh.engine.values.storage import owner_of
 from gradsh.text.fault import fail
 
@@ -128,7 +129,7 @@ def _write(target: Tensor, result: Tensor, inputs: list[Any]) -> None:
     check_distinct(target.array)
     check_apart(target.array, inputs)
     announce_write(target)
-    target.array[...] = source
+    write(target.array, source)
     target.counter.bump(current().location())
 
 

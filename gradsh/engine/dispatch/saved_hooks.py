@@ -17,14 +17,17 @@ def unchanged(value: object) -> object:
 
 
 FOLLOWING = (unchanged, unchanged)
-"""Stands among the hooks, the outermost, while forward mode or anomaly detection is on: nothing is packed, the general way is taken."""
+"""Stands among the hooks, the outermost, while something looks at every operation: nothing is packed, the general way is taken."""
+_REASONS = "general_way"
 
 
-def watching(needed: bool) -> None:
-    """Let every operation take the general way, or no longer."""
+def watching(reason: str, needed: bool) -> None:
+    """Let every operation take the general way for a reason, or no longer for that one."""
     ambient = current()
+    reasons: set[str] = ambient.flags.setdefault(_REASONS, set())
+    (reasons.add if needed else reasons.discard)(reason)
     others = tuple(one for one in ambient.saved_hooks if one is not FOLLOWING)
-    ambient.saved_hooks = (FOLLOWING, *others) if needed else others
+    ambient.saved_hooks = (FOLLOWING, *others) if reasons else others
 
 
 class Dispatch:

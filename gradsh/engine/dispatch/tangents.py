@@ -52,9 +52,8 @@ def levels() -> tuple[Level, ...]:
 
 def activate(active: tuple[Level, ...]) -> None:
     """Make these the active levels."""
-    ambient = current()
-    ambient.flags[_LEVELS] = active
-    watching(bool(active) or ambient.anomaly is not None)
+    current().flags[_LEVELS] = active
+    watching(_LEVELS, bool(active))
 
 
 def opened() -> Level:

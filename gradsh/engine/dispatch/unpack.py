@@ -12,7 +12,7 @@ from gradsh.engine.dispatch.views import refused_saved
 from gradsh.engine.graph.node import Node, forward_name
 from gradsh.engine.graph.saved import DETACHED, SavedVariable
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, restored
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.dtype import type_name
 from gradsh.text.fault import fail
 
 _ENABLE_ANOMALY = (
@@ -49,7 +49,7 @@ class _Unpacking(_Base):
         if type(kept.edge) is str and kept.edge != "default":
             return refused_saved(kept.edge, None, self)
         array = kept.array
-        kind = "torch.Tensor" if array is None else _type_name(of_numpy(array.dtype).title)
+        kind = "torch.Tensor" if array is None else type_name(array.dtype)
         own = type(kept.edge) is int  # which the node keeps as it was
         shape = [] if array is None else list(array.shape if own else kept.counter.present(array).shape)
         output = ""
@@ -100,10 +100,6 @@ class _Unpacking(_Base):
         if name in attributes:
             return attributes[name]
         raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
-
-
-def _type_name(title: str) -> str:
-    return "CPUBoolType" if title == "Bool" else f"torch.{title}Tensor"
 
 
 def _creation(history: Any) -> str:

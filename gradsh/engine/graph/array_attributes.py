@@ -12,8 +12,9 @@ from gradsh.engine.graph.lazy_methods import lazy_methods
 from gradsh.engine.graph.types import TensorBase
 from gradsh.engine.registry import find
 from gradsh.engine.values.device import CPU, Device
-from gradsh.engine.values.dtype import DType, of_numpy
+from gradsh.engine.values.dtype import Array, DType, of_numpy
 from gradsh.engine.values.formats import TensorLayout, strided
+from gradsh.engine.values.reduced import BFLOAT16, bytes_of
 from gradsh.engine.values.shape import at_dim
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
@@ -37,6 +38,12 @@ def check_numpy(tensor: Any) -> None:
     if tensor.requires_grad and current().grad_enabled:
         message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         raise fail("other", message, RuntimeError, tensor=tensor)
+
+
+def check_scalar_type(array: Array) -> None:
+    """Raise PyTorch's TypeError for bfloat16, which numpy does not have."""
+    if array.dtype == BFLOAT16:
+        raise fail("dtype", "Got unsupported ScalarType BFloat16", TypeError, way="convert it first: `.float().numpy()`")
 
 
 class Elements(Lent):
@@ -138,16 +145,16 @@ class Elements(Lent):
     @property
     def itemsize(self) -> int:
         """Size of one element in bytes."""
-        return int(self.array.itemsize)
+        return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
         """Number of elements times the size of one, in bytes."""
-        return int(self.array.nbytes)
+        return bytes_of(self.array)
 
     def element_size(self) -> int:
         """Return the size of one element in bytes."""
-        return int(self.array.itemsize)
+        return self.dtype.itemsize
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the steps between elements, counted in elements, of all dimensions or of one."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.graph.types import Location
 from gradsh.engine.values.dtype import Array, DType, of_numpy
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import VersionCounter
 
 Entry = Any
@@ -112,8 +113,8 @@ class SavedTensor:
         """Number of elements times the size of one, in bytes."""
         array = self.array
         if array is not None:
-            return array.nbytes
-        return int(self._numpy_dtype().itemsize * math.prod(self.shape))
+            return bytes_of(array)
+        return of_numpy(self._numpy_dtype()).itemsize * math.prod(self.shape)
 
     @property
     def recomputed(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.graph.array_attributes import Elements, check_numpy
+from gradsh.engine.graph.array_attributes import Elements, check_numpy, check_scalar_type
 from gradsh.engine.graph.node import LAST, Edge, Node, intern_descriptor
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.types import Location
@@ -201,6 +201,7 @@ class Tensor(Elements):
 
     def __array__(self, dtype: Any = None, copy: object = None) -> Array:
         check_numpy(self)
+        check_scalar_type(self.array)
         return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
 
     def __array_wrap__(self, array: Array, context: object = None, return_scalar: bool = False) -> "Tensor":

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.text.fault import fail
 from gradsh.text.tuples import NamedTuple
 
@@ -246,7 +246,7 @@ def dtype_shown(dtype: np.dtype[Any], default: np.dtype[Any], empty: bool) -> st
     """Return the name of a dtype where `repr` shows it: not the default one, nor int64 or bool of a filled tensor."""
     if dtype == default or (not empty and dtype.name in ("int64", "bool")):
         return None
-    return f"torch.{dtype.name}"
+    return str(of_numpy(dtype))
 
 
 def format_scalar(array: Array, spec: str, *, whole: Callable[[], str], class_name: str = "Tensor") -> str:

@@ -4,19 +4,11 @@ import math
 
 import numpy as np
 
-from gradsh.engine.values.dtype import Array, NumpyDType
+from gradsh.engine.values.dtype import Array, NumpyDType, cpp_name, of_numpy
+from gradsh.engine.values.reduced import BFLOAT16, FLOAT16, cast
 from gradsh.text.fault import fail
 
-_SCALAR_NAMES = {
-    "float32": "Float",
-    "float64": "Double",
-    "int64": "Long",
-    "int32": "Int",
-    "uint8": "Byte",
-    "bool": "Bool",
-}
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "uint8": "unsigned char"}
-_DIGITS = {"float32": 24, "float64": 53}
+_DIGITS = {np.dtype(np.float32): 24, np.dtype(np.float64): 53, FLOAT16: 11, BFLOAT16: 8}
 _MASK64 = (1 << 64) - 1
 
 
@@ -29,15 +21,10 @@ def element_count(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
 
 
-def _c_name(dtype: NumpyDType) -> str:
-    return _C_NAMES.get(dtype.name, dtype.name)
-
-
 def check_floating(dtype: NumpyDType, kernel: str) -> None:
     """Raise NotImplementedError, naming the kernel, unless the dtype is a float one."""
     if dtype.kind != "f":
-        name = _SCALAR_NAMES.get(dtype.name, dtype.name)
-        raise fail("dtype", f"\"{kernel}\" not implemented for '{name}'", NotImplementedError)
+        raise fail("dtype", f"\"{kernel}\" not implemented for '{of_numpy(dtype).title}'", NotImplementedError)
 
 
 def largest(dtype: NumpyDType) -> int:
@@ -45,7 +32,7 @@ def largest(dtype: NumpyDType) -> int:
     if dtype == np.bool_:
         return 1
     if dtype.kind == "f":
-        return 1 << _DIGITS[dtype.name]
+        return 1 << _DIGITS[dtype]
     return int(np.iinfo(dtype).max)
 
 
@@ -63,14 +50,14 @@ def integer_range(low: int, high: int | None, dtype: NumpyDType) -> tuple[int, i
         smallest = 0 if dtype == np.bool_ else int(np.iinfo(dtype).min)
         for name, bound in (("from", low), ("to - 1", stop - 1)):
             if not smallest <= bound <= largest(dtype):
-                raise fail("value", f"{name} is out of bounds for {_c_name(dtype)}")
+                raise fail("value", f"{name} is out of bounds for {cpp_name(dtype)}")
     return low, stop
 
 
 def _representable(low: int, stop: int, dtype: NumpyDType) -> tuple[int, int]:
     """Return bounds that do not round outwards in a float dtype."""
-    digits = _DIGITS[dtype.name]
-    above, below = int(dtype.type(low + 1)), int(dtype.type(stop - 1))
+    digits = _DIGITS[dtype]
+    above, below = (int(cast(np.asarray(bound), dtype)) for bound in (low + 1, stop - 1))
     if above < low:
         low = above + (1 << (abs(low + 1).bit_length() - digits))
     if below >= stop:
@@ -86,14 +73,14 @@ def check_uniform(low: float, high: float, dtype: NumpyDType) -> None:
     most = float(np.finfo(dtype).max)
     for name, bound in (("from", low), ("to", high)):
         if not -most <= bound <= most:
-            raise fail("value", f"{name} is out of bounds for {_c_name(dtype)}")
+            raise fail("value", f"{name} is out of bounds for {cpp_name(dtype)}")
     if low > high:
         raise fail("value", f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > most:
         raise fail(
             "value",
             "uniform_ expects to-from <= std::numeric_limits<"
-            f"{_SCALAR_NAMES[dtype.name]}>::max(), but found to={high:g} and from={low:g} "
+            f"{of_numpy(dtype).title}>::max(), but found to={high:g} and from={low:g} "
             "which result in to-from to exceed the limit",
         )
 
@@ -101,19 +88,17 @@ def check_uniform(low: float, high: float, dtype: NumpyDType) -> None:
 def check_continuous(name: str, dtype: NumpyDType, in_c: bool = False) -> None:
     """Raise RuntimeError unless the dtype is a float one; `in_c` picks the words for the others."""
     if dtype.kind != "f":
-        names = _C_NAMES if in_c else _SCALAR_NAMES
         raise fail(
             "dtype",
             f"{name} distribution is a continuous probability distribution. "
-            f"dtype must be a floating point but you specified {names.get(dtype.name, dtype.name)}",
+            f"dtype must be a floating point but you specified {cpp_name(dtype) if in_c else of_numpy(dtype).title}",
         )
 
 
 def check_multinomial(weights: Array, n: int, replacement: bool) -> None:
     """Raise RuntimeError for weights or a number of samples that multinomial does not take."""
     if weights.dtype.kind != "f":
-        name = _SCALAR_NAMES.get(weights.dtype.name, weights.dtype.name)
-        raise fail("dtype", f"multinomial only supports floating-point dtypes for input, got: {name}")
+        raise fail("dtype", f"multinomial only supports floating-point dtypes for input, got: {of_numpy(weights.dtype).title}")
     if weights.ndim not in (1, 2):
         raise fail("shape", "prob_dist must be 1 or 2 dim")
     if n <= 0:

@@ -26,6 +26,7 @@ from gradsh.engine.rng.distribution_arguments import (
 from gradsh.engine.rng.mt19937 import BLOCK, Twister, Words
 from gradsh.engine.rng.permutation import shuffled
 from gradsh.engine.values.dtype import Array, NumpyDType
+from gradsh.engine.values.reduced import REDUCED, cast
 from gradsh.text.fault import fail
 
 Shape = tuple[int, ...]
@@ -46,9 +47,9 @@ _MASK64 = (1 << 64) - 1
 
 
 def _cast(values: Array, dtype: NumpyDType, shape: Shape) -> Array:
-    """Return float64 values as another dtype and shape; what does not fit becomes what the processor makes of it."""
+    """Return values as another dtype and shape; what does not fit becomes what the processor makes of it."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return values.astype(dtype).reshape(shape)
+        return cast(values, dtype).reshape(shape)  # type: ignore[no-any-return]
 
 
 def _swapped(targets: list[int]) -> Array:
@@ -182,13 +183,17 @@ class Generator:
         check_floating(dtype, "normal_kernel_cpu")
         if size < _LONG or not contiguous:
             return _cast(normals.scale(self._serial(size), std, mean), dtype, shape)
-        values = self._uniforms(size, dtype)
         whole = size - size % _LONG
+        if dtype in REDUCED:  # what the last block writes anew is not drawn before it
+            values = np.empty(size, _FLOAT32)
+            values[:whole] = self._uniforms(whole, _FLOAT32)
+        else:
+            values = self._uniforms(size, dtype)
         normals.transform(values[:whole], mean, std)
         if whole < size:
-            values[-_LONG:] = self._uniforms(_LONG, dtype)
+            values[-_LONG:] = self._uniforms(_LONG, values.dtype)
             normals.transform(values[-_LONG:], mean, std)
-        return values.reshape(shape)
+        return _cast(values, dtype, shape) if dtype in REDUCED else values.reshape(shape)
 
     def _serial(self, size: int) -> Array:
         """Return standard normals in float64 by the short rule, starting with the one left over."""
@@ -321,9 +326,9 @@ class Generator:
             values = self._wide(size)
             if stop - low <= _MASK64:  # else the draw itself, whatever `low`
                 values = values % np.uint64(stop - low) + np.uint64(low & _MASK64)
-            return values.view(np.int64).astype(dtype).reshape(shape)
+            return _cast(values.view(np.int64), dtype, shape)
         small = (self._words(size) % np.uint32(stop - low)).astype(np.int64)
-        return (small + low).astype(dtype).reshape(shape)
+        return _cast(small + low, dtype, shape)
 
     def random_full(self, shape: Shape, dtype: NumpyDType = _INT64) -> Array:
         """Return whole numbers from 0 to the largest that the dtype holds (2^24 for float32, 2^53 for float64)."""
@@ -331,8 +336,8 @@ class Generator:
         size = element_count(shape)
         limit = largest(dtype) + 1
         if dtype in (_INT64, _FLOAT64):
-            return (self._wide(size) % np.uint64(limit)).astype(dtype).reshape(shape)
-        return (self._words(size) % np.uint32(limit)).astype(dtype).reshape(shape)
+            return _cast(self._wide(size) % np.uint64(limit), dtype, shape)
+        return _cast(self._words(size) % np.uint32(limit), dtype, shape)
 
     def randperm(self, n: int) -> Array:
         """Return a random order of 0 … n−1, as int64."""
@@ -371,6 +376,8 @@ class Generator:
         if not 0.0 <= p <= 1.0:
             raise fail("value", f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
         dtype = np.dtype(dtype)
+        if dtype in REDUCED:
+            return cast(self.dropout_mask(shape, p), dtype)  # type: ignore[no-any-return]
         if p in (0.0, 1.0):
             return np.full(shape, 1.0 - p, dtype)
         mask = self.bernoulli(1.0 - p, shape, dtype)

@@ -171,6 +171,7 @@ PARTS: dict[str, object] = {
     "forward": None, "check": None, "grads": {}, "plain": {}, "dtypes": "keep", "kind": "primitive", "inplace": None, "ufunc": None,
     "layout": None, "returns": None, "fields": (), "outputs": (), "saves": (), "guards": {}, "unguarded": False, "writes": False,
     "multi_view": False, "attributes": None, "samples": (), "note": "", "example": "", "forward_mode": "",
+    "reduced": "",
 }
 """What `op` takes by name, documented there, with what it is where it is not given."""
 
@@ -205,6 +206,7 @@ class Overload:
     note: str
     example: str
     forward_mode: str
+    reduced: str
 
     def __init__(self, text: str, node: str, doc: str, **parts: object) -> None:
         self.text = text

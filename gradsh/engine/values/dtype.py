@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from gradsh.engine.values.reduced import BFLOAT16
 from gradsh.text.fault import fail
 
 NumpyDType: TypeAlias = np.dtype[Any]
@@ -14,7 +15,7 @@ Array: TypeAlias = np.ndarray[tuple[Any, ...], NumpyDType]
 class DType:
     """A data type with PyTorch's name. `category` orders bool < integer < floating point for promotion."""
 
-    __slots__ = ("category", "is_floating_point", "name", "numpy", "title")
+    __slots__ = ("category", "is_floating_point", "itemsize", "name", "numpy", "title")
     __script_attributes__ = frozenset({"is_floating_point", "is_complex", "is_signed", "itemsize"})
 
     def __init__(self, name: str, numpy: Any, category: int, title: str) -> None:
@@ -23,6 +24,8 @@ class DType:
         self.category = category
         self.is_floating_point = category == 2
         self.title = title  # PyTorch's name in error messages: Float, Long, …
+        self.itemsize = 2 if self.numpy == BFLOAT16 else int(self.numpy.itemsize)
+        """Size of one element in bytes, in PyTorch."""
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -40,26 +43,21 @@ class DType:
         """Whether negative values exist."""
         return self.name not in {"uint8", "bool"}
 
-    @property
-    def itemsize(self) -> int:
-        """Size of one element in bytes."""
-        return int(self.numpy.itemsize)
-
 
 class ForeignDType(DType):
     """A data type that PyTorch has and gradsh does not: it can be named and compared; to compute in it is refused.
 
-    So `x.dtype == torch.float16`, or a table of dtypes of which another is chosen, does what it does in PyTorch.
+    So `x.dtype == torch.complex64`, or a table of dtypes of which another is chosen, does what it does in PyTorch.
     """
 
-    __slots__ = ("_itemsize",)
+    __slots__ = ()
 
     def __init__(self, name: str, itemsize: int, category: int, title: str) -> None:
         self.name = name
         self.category = category
         self.is_floating_point = category == 2
         self.title = title
-        self._itemsize = itemsize
+        self.itemsize = itemsize
 
     @property
     def numpy(self) -> Any:
@@ -76,11 +74,6 @@ class ForeignDType(DType):
         """Whether negative values exist."""
         return not self.name.startswith("uint")
 
-    @property
-    def itemsize(self) -> int:
-        """Size of one element in bytes."""
-        return self._itemsize
-
 
 def foreign(name: object) -> Exception:
     """Return the error for a dtype that gradsh does not compute in."""
@@ -91,6 +84,8 @@ def foreign(name: object) -> Exception:
 
 float32 = DType("float32", np.float32, 2, "Float")
 float64 = DType("float64", np.float64, 2, "Double")
+float16 = DType("float16", np.float16, 2, "Half")
+bfloat16 = DType("bfloat16", BFLOAT16, 2, "BFloat16")
 int64 = DType("int64", np.int64, 1, "Long")
 int32 = DType("int32", np.int32, 1, "Int")
 int16 = DType("int16", np.int16, 1, "Short")
@@ -98,9 +93,7 @@ int8 = DType("int8", np.int8, 1, "Char")
 uint8 = DType("uint8", np.uint8, 1, "Byte")
 bool_ = DType("bool", np.bool_, 0, "Bool")
 
-DTYPES: tuple[DType, ...] = (float32, float64, int64, int32, int16, int8, uint8, bool_)
-float16 = ForeignDType("float16", 2, 2, "Half")
-bfloat16 = ForeignDType("bfloat16", 2, 2, "BFloat16")
+DTYPES: tuple[DType, ...] = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
 float8_e4m3fn = ForeignDType("float8_e4m3fn", 1, 2, "Float8_e4m3fn")
 float8_e5m2 = ForeignDType("float8_e5m2", 1, 2, "Float8_e5m2")
 complex32 = ForeignDType("complex32", 4, 3, "ComplexHalf")
@@ -111,7 +104,7 @@ uint32 = ForeignDType("uint32", 4, 1, "UInt32")
 uint64 = ForeignDType("uint64", 8, 1, "UInt64")
 
 FOREIGN: tuple[ForeignDType, ...] = (
-    float16, bfloat16, float8_e4m3fn, float8_e5m2, complex32, complex64, complex128, uint16, uint32, uint64,
+    float8_e4m3fn, float8_e5m2, complex32, complex64, complex128, uint16, uint32, uint64,
 )
 ALIASES: dict[str, DType] = {
     "float": float32, "double": float64, "long": int64, "int": int32, "short": int16, "half": float16, "chalf": complex32,
@@ -129,7 +122,7 @@ def as_dtype(value: object) -> DType | None:
 
 
 def of_numpy(dtype: NumpyDType) -> DType:
-    """Return the DType of a numpy dtype; refuses the ones that gradsh does not offer (float16, complex, …)."""
+    """Return the DType of a numpy dtype; refuses the ones that gradsh does not offer (complex, uint16, …)."""
     try:
         return _BY_NUMPY[dtype]
     except KeyError:
@@ -137,6 +130,23 @@ def of_numpy(dtype: NumpyDType) -> DType:
 
 
 _PROMOTED: dict[tuple[Any, Any], Any] = {}
+
+
+_CPP_NAMES = {
+    "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
+    "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+}
+
+
+def cpp_name(dtype: NumpyDType) -> str:
+    """Return C++'s name of a dtype, as some of PyTorch's messages have it."""
+    return _CPP_NAMES[of_numpy(dtype).name]
+
+
+def type_name(dtype: NumpyDType) -> str:
+    """Return the name of the type of a tensor of a dtype, as PyTorch's messages have it."""
+    title = of_numpy(dtype).title
+    return f"CPU{title}Type" if title in {"Bool", "BFloat16"} else f"torch.{title}Tensor"
 
 
 def promote_pair(a: NumpyDType, b: NumpyDType) -> NumpyDType:
@@ -150,7 +160,7 @@ def promote_pair(a: NumpyDType, b: NumpyDType) -> NumpyDType:
         if x.category != y.category:
             found = (x if x.category > y.category else y).numpy
         elif x.category == 2:
-            found = np.dtype(np.float64)
+            found = (float64 if float64 in (x, y) else float32).numpy
         else:
             found = np.promote_types(a, b)
         _PROMOTED[key] = found

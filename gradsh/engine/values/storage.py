@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.reduced import bytes_of
 
 _KEPT_WRITES = 256
 
@@ -157,4 +158,4 @@ def memory_key(array: Array) -> int:
 
 def memory_bytes(array: Array) -> int:
     """Return the size in bytes of the whole memory that keeps `array` alive."""
-    return int((array if array.base is None else owner_of(array)).nbytes)
+    return bytes_of(array if array.base is None else owner_of(array))

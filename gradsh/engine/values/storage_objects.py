@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.values.device import CPU, Device
 from gradsh.engine.values.dtype import Array, DType, of_numpy
+from gradsh.engine.values.reduced import bytes_of
 from gradsh.engine.values.storage import owner_of
 from gradsh.text.fault import fail
 
@@ -32,11 +33,11 @@ class UntypedStorage:
 
     def nbytes(self) -> int:
         """Return the size in bytes."""
-        return int(owner_of(self._array).nbytes)
+        return bytes_of(owner_of(self._array))
 
     def element_size(self) -> int:
         """Return the size of one element in bytes."""
-        return int(self.numpy_dtype().itemsize)
+        return of_numpy(self.numpy_dtype()).itemsize
 
     def size(self) -> int:
         """Return the number of elements."""

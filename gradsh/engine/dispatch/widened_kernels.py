@@ -1,0 +1,80 @@
+"""Kernels on numbers of reduced precision: they get float32, and what they return is rounded once.
+
+So PyTorch's kernels on the CPU do it; what differs is said by `reduced` in an operation's record.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.schema.overload import Overload
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, widened
+from gradsh.text.fault import fail
+
+EXACT_NUMBERS = frozenset({"mul", "div", "floor_divide"})
+"""Operations in which PyTorch does not round a number (or single element) to the reduced precision of the tensor beside it."""
+
+
+_SIMPLE = frozenset({type(None), bool, int, float, str, tuple, list})
+_ROUNDED_NUMBERS = frozenset({"add", "sub", "rsub", "pow"})
+"""Operations in which PyTorch rounds a number that is no operand (`alpha`, an exponent)."""
+
+
+def holds_reduced(arguments: list[Any]) -> bool:
+    """Whether any of a kernel's arguments is of reduced precision (a dtype asked for, too), or a list of which one is."""
+    for value in arguments:
+        kind = type(value)
+        if kind is np.ndarray:
+            if value.dtype in REDUCED:
+                return True
+        elif (kind is list and holds_reduced(value)) or (kind not in _SIMPLE and isinstance(value, np.dtype) and value in REDUCED):
+            return True
+    return False
+
+
+def is_operand(value: Any, dtype: Any) -> bool:
+    """Whether an operand decides the dtype of a result beside numbers and single elements of other dtypes."""
+    return isinstance(value, np.ndarray) and bool(value.ndim or value.dtype == dtype)
+
+
+def compute_reduced(record: Overload, arrays: list[Any]) -> object:
+    """Run the kernel on arguments in float32; its results are rounded to the dtype of the first operand, or to the one asked for.
+
+    Operands of several dtypes are the kernel's affair, which refuses or promotes them. A layer may have weights of float32 ("mixed",
+    "all"); then the first result alone is rounded ("mixed").
+    """
+    asked = next((one for one in arrays if isinstance(one, np.dtype)), None)
+    places = record.tensors or ()
+    operands = [one for place in places for one in (arrays[place] if type(arrays[place]) is list else (arrays[place],))]
+    dtypes = [one.dtype for one in operands if isinstance(one, np.ndarray) and one.dtype.kind == "f"]
+    reduced = next((one for one in dtypes if one in REDUCED), None)
+    takes_float32 = record.reduced in {"mixed", "all"}
+    if reduced is not None and record.reduced and not takes_float32:
+        raise _unsupported(record.reduced, of_numpy(reduced).title)
+    if record.dtypes == "keep" and not takes_float32 and len({one.dtype for one in operands if np.ndim(one) and one.dtype.kind == "f"}) > 1:
+        return record.forward(*arrays)
+    first = reduced if record.dtypes != "keep" else next(iter(dtypes), None)  # where dtypes are unified, float32 is a number's
+    dtype = first if asked is None else asked
+    if record.name.rstrip("_") in _ROUNDED_NUMBERS:
+        arrays = [float(cast(np.asarray(one), dtype)) if type(one) is float else one for one in arrays]
+    if asked in REDUCED:
+        arrays = [SINGLE if one is asked else one for one in arrays]
+    arrays = [[widened(one) for one in each] if type(each) is list else widened(each) for each in arrays]
+    found = record.forward(*arrays)
+    if dtype not in REDUCED:
+        return found
+    if type(found) is tuple or type(found) is list:
+        mixed = record.reduced == "mixed" and SINGLE in dtypes
+        return type(found)(one if mixed and place else _narrowed(one, dtype) for place, one in enumerate(found))
+    return _narrowed(found, dtype)
+
+
+def _unsupported(kernel: str, title: str) -> Exception:
+    if " " in kernel:
+        return fail("dtype", kernel.format(title=title), RuntimeError)
+    return fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
+
+
+def _narrowed(found: Any, dtype: Any) -> Any:
+    return cast(np.asarray(found), dtype) if getattr(found, "dtype", None) == SINGLE else found

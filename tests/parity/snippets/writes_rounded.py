@@ -1,0 +1,61 @@
+import numpy as np
+import torch
+a=torch.ones(1,3,dtype=torch.bfloat16)
+a.T[0]=-0.3
+print(a)
+b=torch.zeros(3,dtype=torch.bfloat16)
+torch.add(b,0.1,out=b)
+print(b)
+torch.exp(torch.ones(3).bfloat16(),out=b)
+print(b)
+c=torch.zeros(4,dtype=torch.bfloat16)
+c[1:]=c[:-1]+0.1
+c[torch.tensor([0,1])]=0.3
+c[c>0.2]=0.7
+c.index_fill_(0,torch.tensor([0]),0.1)
+c.masked_fill_(c>0.5,0.3)
+c.clamp_(max=0.29)
+c.copy_(torch.tensor([.1,.2,.3,.4]))
+print(c.tolist())
+c.scatter_(0,torch.tensor([1]),0.3)
+c.put_(torch.tensor([2]),torch.tensor([0.1]).bfloat16())
+c.index_add_(0,torch.tensor([0]),torch.tensor([0.001]).bfloat16(),alpha=0.3)
+print(c.tolist())
+c.uniform_(0.1,0.2)
+print(c.equal(c.float().bfloat16()))
+c.lerp_(torch.ones(4).bfloat16(),0.3)
+print(c.equal(c.float().bfloat16()))
+c.addcmul_(c,c,value=0.3)
+print(c.equal(c.float().bfloat16()))
+c.cumsum_(0);print(c.equal(c.float().bfloat16()))
+c.data=c.data*0.3
+print(c.equal(c.float().bfloat16()))
+c.sub_(0.1).div_(3).pow_(2)
+print(c.equal(c.float().bfloat16()))
+c.set_(torch.ones(2).bfloat16())
+print(c)
+x=torch.tensor([1.,2.],dtype=torch.bfloat16,requires_grad=True)
+y=x*1
+y+=0.1
+y[0]=y[1]*0.3
+y.sum().backward()
+print(y,x.grad)
+y=x.expand(2,2).clone()
+y.fill_(0.1)
+print(y)
+y.diagonal().add_(0.3)
+print(y)
+y.view(-1)[1:3].mul_(0.7)
+print(y)
+torch.nn.init.constant_(y,0.1)
+print(y)
+torch.nn.init.uniform_(y)
+print(y.equal(y.float().bfloat16()))
+torch.nn.init.trunc_normal_(y)
+print(y.equal(y.float().bfloat16()))
+torch.nn.init.orthogonal_(torch.empty(2,2))
+torch.nn.init.eye_(y)
+
+print(torch.full_like(y,0.1), torch.tensor([[0.1]]).to(y), y.new_tensor([0.1]), y.new_full((1,),0.1), torch.as_tensor([0.1],dtype=torch.bfloat16), torch.from_numpy(np.ones(2,dtype='float16')).dtype, torch.stack([y,y])[0,0], torch.normal(0.,1.,(2,),dtype=torch.bfloat16).dtype)
+try: torch.ones(2,3,dtype=torch.bfloat16).expand(2)
+except Exception as e: print(e)
