@@ -408,7 +408,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.kernels.lu", "LinAlgError=_LinAlgError"), "linalg"),
     "torch.cuda": Namespace(
         "torch.cuda",
-        {"amp": _spaces("torch.cuda.amp")}
+        {"amp": _spaces("torch.cuda.amp"), "_initialized": False}
         | lazily("gradsh.ops.tensor_types", "FloatTensor=CudaFloat DoubleTensor=CudaDouble LongTensor=CudaLong IntTensor=CudaInt "
                  "ShortTensor=CudaShort CharTensor=CudaChar ByteTensor=CudaByte BoolTensor=CudaBool")
         | lazily("gradsh.api.stand_ins", "memory_allocated max_memory_allocated memory_reserved=memory_allocated "
@@ -421,7 +421,8 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "torch.jit": Namespace("torch.jit", {"Final": Final, **lazily(
         "gradsh.api.jit", "script trace ScriptModule annotate is_scripting is_tracing=is_scripting save=save_module load=load_module "
-        "set_fusion_strategy freeze=itself optimize_for_inference=itself ignore=itself unused=itself export=itself script_method=itself",
+        "script_if_tracing=itself set_fusion_strategy freeze=itself optimize_for_inference=itself ignore=itself unused=itself "
+        "export=itself script_method=itself",
     )}),
     "torch.amp": Namespace("torch.amp", lazily(_AMP, "autocast=Autocast GradScaler custom_fwd custom_bwd is_autocast_available")),
     "torch.cuda.amp": Namespace("torch.cuda.amp", lazily(

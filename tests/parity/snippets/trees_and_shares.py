@@ -49,3 +49,4 @@ print(shared, shared is net, y.shape, shared[1].running_var, isinstance(shared[1
 nn.SyncBatchNorm(2)(torch.ones(2))
 torch._assert(False, "the words")
 print(get_device_states(y), set_device_states([], []), torch.set_grad_enabled(True))
+print(torch.cuda._initialized)
