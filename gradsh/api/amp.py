@@ -12,6 +12,7 @@ import numpy as np
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.dispatch.autocast import autocast_state
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.device import Device
 from gradsh.engine.values.dtype import DType, bfloat16, float16, of_numpy
 from gradsh.engine.values.reduced import FLOAT16
 from gradsh.text.fault import fail
@@ -238,7 +239,9 @@ class GradScaler:
         self, device: Any = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
         growth_interval: int = 2000, enabled: bool = True,
     ) -> None:
-        if not isinstance(device, str):  # that of torch.cuda.amp has none
+        if isinstance(device, Device):
+            device = device.type
+        elif not isinstance(device, str):  # that of torch.cuda.amp has none
             device, init_scale = "cuda", device
         self._enabled = enabled and device == "cpu"
         if enabled and not self._enabled:

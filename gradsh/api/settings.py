@@ -18,7 +18,7 @@ from gradsh.text.fault import fail
 
 
 def set_default_dtype(d: DType) -> None:
-    """Make `d` (float32 or float64) the dtype of floats without one."""
+    """Make `d` (a floating point dtype) the dtype of floats without one."""
     if not isinstance(d, DType):
         raise fail("type", "invalid dtype object: only floating-point types are supported as the default type", TypeError)
     if not d.is_floating_point:

@@ -1,4 +1,4 @@
-"""What of PyTorch stands in here: files of tensors that stay in the session, mixed precision that is off, one process.
+"""What of PyTorch stands in here: files of tensors that stay in the session, plots and writers, one process.
 
 None of it changes a number. Each says once per session that it stands in, and as what.
 """

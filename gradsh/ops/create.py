@@ -8,6 +8,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
+from gradsh.engine.dispatch.widened_kernels import with_single_default
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.values.device import check_device, check_factory_device
 from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy
@@ -91,17 +92,12 @@ def factory(
 
 def _rounded(values: Callable[..., Array], arguments: list[Any], dtype: NumpyDType | None) -> Array:
     """Return what a factory makes, rounded where it is to be of float16 or bfloat16."""
-    ambient = current()
-    default = ambient.default_dtype
+    default = current().default_dtype
     if dtype in REDUCED:
         return cast(values(*arguments, SINGLE), dtype)
     if dtype is not None or default not in REDUCED:
         return values(*arguments, dtype)
-    ambient.default_dtype = SINGLE
-    try:
-        found = values(*arguments, None)
-    finally:
-        ambient.default_dtype = default
+    found = with_single_default(lambda: values(*arguments, None))
     return cast(found, default) if found.dtype == SINGLE else found
 
 

@@ -10,7 +10,7 @@ from gradsh.text.fault import fail
 
 ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists everything that gradsh does not have"
 _ONE = "gradsh computes in one process on the CPU: use the module itself"
-_PRECISION = "remove it: gradsh computes on the CPU, in float32 or float64"
+_PRECISION = "remove it: gradsh computes on the CPU"
 _WRITE = f"write it with tensor operations, {OR_TRACE}"
 _REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs it"
 _LEAVE = f"leave out what needs it, {OR_TRACE}"
@@ -27,7 +27,7 @@ _TORCH = {
     **dict.fromkeys(("torch.utils.bottleneck", "torch.utils.benchmark"), "`time STATEMENT` times a statement"),
     "torch.utils.cpp_extension": "write the operation as a Function",
     "torch.sparse": "use dense tensors", "torch.sparse_coo_tensor": "use dense tensors",
-    "torch.quantization": "gradsh computes in float32 or float64", "torch.ao": "gradsh computes in float32 or float64",
+    "torch.quantization": "gradsh has no quantized numbers", "torch.ao": "gradsh has no quantized numbers",
     **dict.fromkeys(
         ("torch.fft", "torch.complex", "torch.polar", "torch.view_as_complex", "torch.view_as_real", "torch.stft", "torch.istft",
          "torch.Tensor.imag", "torch.Tensor.cfloat", "torch.Tensor.cdouble", "torch.Tensor.stft", "torch.linalg.eig",

@@ -178,9 +178,10 @@ def _arrays(record: Overload, values: list[Any]) -> list[Any]:
 def _compute(record: Overload, arrays: list[Any], reduced: bool) -> object:
     """Run the kernel, on numbers of reduced precision or not; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
-        if reduced and not (record.writes or record.reduced == "own"):
+        ambient = current()
+        if (reduced or ambient.default_dtype in REDUCED) and not (record.writes or record.reduced == "own"):
             return compute_reduced(record, arrays)
-        check = current().check
+        check = ambient.check
         if check is not None and is_long(record.forward, arrays):
             return run_cancellable(record.forward, arrays, check)
         return record.forward(*arrays)
@@ -212,7 +213,7 @@ def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
     common = result_type(operands, numbers, default) if numbers or any(one.dtype != first for one in operands) else first
     if policy == "float" and common.kind != "f":
         common = default
-    exact = common in REDUCED and record.name.rstrip("_") in EXACT_NUMBERS
+    exact = common in REDUCED and record.name.rstrip("_") in EXACT_NUMBERS and any(is_operand(one, common) for one in operands)
     for place in places:
         each = arrays[place]
         if type(each) is list:

@@ -3,10 +3,12 @@
 So PyTorch's kernels on the CPU do it; what differs is said by `reduced` in an operation's record.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, widened
@@ -55,6 +57,8 @@ def compute_reduced(record: Overload, arrays: list[Any]) -> object:
     if record.dtypes == "keep" and not takes_float32 and len({one.dtype for one in operands if np.ndim(one) and one.dtype.kind == "f"}) > 1:
         return record.forward(*arrays)
     first = reduced if record.dtypes != "keep" else next(iter(dtypes), None)  # where dtypes are unified, float32 is a number's
+    if asked is None and not dtypes and (default := current().default_dtype) in REDUCED:  # floats without a dtype of their own
+        return with_single_default(lambda: _all_narrowed(record.forward(*arrays), default, None))
     dtype = first if asked is None else asked
     if record.name.rstrip("_") in _ROUNDED_NUMBERS:
         arrays = [float(cast(np.asarray(one), dtype)) if type(one) is float else one for one in arrays]
@@ -64,16 +68,30 @@ def compute_reduced(record: Overload, arrays: list[Any]) -> object:
     found = record.forward(*arrays)
     if dtype not in REDUCED:
         return found
-    if type(found) is tuple or type(found) is list:
-        mixed = record.reduced == "mixed" and SINGLE in dtypes
-        return type(found)(one if mixed and place else _narrowed(one, dtype) for place, one in enumerate(found))
-    return _narrowed(found, dtype)
+    return _all_narrowed(found, dtype, 1 if record.reduced == "mixed" and SINGLE in dtypes else None)
+
+
+def with_single_default(make: Callable[[], Any]) -> Any:
+    """Return what is made while float32 is the default dtype."""
+    ambient = current()
+    before, ambient.default_dtype = ambient.default_dtype, SINGLE
+    try:
+        return make()
+    finally:
+        ambient.default_dtype = before
 
 
 def _unsupported(kernel: str, title: str) -> Exception:
     if " " in kernel:
         return fail("dtype", kernel.format(title=title), RuntimeError)
     return fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
+
+
+def _all_narrowed(found: Any, dtype: Any, count: int | None) -> Any:
+    """Round a result, or the first so many of several (all of them where `count` is None)."""
+    if type(found) is tuple or type(found) is list:
+        return type(found)(one if count is not None and place >= count else _narrowed(one, dtype) for place, one in enumerate(found))
+    return _narrowed(found, dtype)
 
 
 def _narrowed(found: Any, dtype: Any) -> Any:

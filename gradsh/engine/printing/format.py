@@ -204,7 +204,7 @@ def format_tensor(
     requires_grad: bool = False,
     tangent: object = None,
 ) -> str:
-    """Return PyTorch's `repr` of a tensor with the values of `array` (bool, integer, float32 or float64).
+    """Return PyTorch's `repr` of a tensor with the values of `array` (bool, integer or floating point).
 
     `dtype_suffix` is the dtype's name where it is shown (see `dtype_shown`), `grad_fn` the name of the node, which
     stands instead of `requires_grad`, and `tangent` that of forward mode.

@@ -71,4 +71,4 @@ def as_dtype(array: Any, dtype: Any) -> Any:
 
 def write(target: Any, values: Any) -> None:
     """Write numbers into an array (broadcast), each rounded to its dtype."""
-    target[...] = cast(np.asarray(values), target.dtype) if is_reduced(target) else values
+    target[...] = cast(np.asarray(values), target.dtype) if target.dtype in REDUCED else values
