@@ -1,6 +1,7 @@
 """Activations with corners: relu and its relatives, thresholds, hard and shrinking functions, prelu, rrelu."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,17 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, zeros
-from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing, with_sign
+from gradsh.ops.kernels.common import (
+    as_integers,
+    bounded,
+    chained,
+    gated,
+    in_blocks,
+    pick,
+    refusing,
+    reusing,
+    with_sign,
+)
 from gradsh.ops.kernels.elementary import expm1
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
@@ -44,7 +55,7 @@ def _relu(self: Array) -> Array:
 
 
 _LARGE = 1 << 12
-"""Elements from which numpy's `clip` is the faster one."""
+"""Elements from which numpy's `clip`, and blocks, are faster."""
 
 
 _ZERO = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8", "i8", "i4", "i2", "i1", "u1")}
@@ -101,9 +112,17 @@ def _leaky(self: Array, negative_slope: float) -> Array:
     return _sloped(self, negative_slope, 0 < negative_slope <= 1)
 
 
+def _larger(self: Array, slope: Any, out: Array | None = None) -> Array:
+    return np.maximum(self, self * slope, out=out)
+
+
 def _sloped(self: Array, slope: Any, gentle: bool) -> Array:
     """Return x above 0, slope * x elsewhere: the larger one of them where slopes are `gentle`, at most 1 and none of them 0."""
-    return np.maximum(self, self * slope) if gentle else pick(self > 0, self, self * slope)
+    if not gentle:
+        return pick(self > 0, self, self * slope)
+    if self.size <= _LARGE:
+        return _larger(self, slope)
+    return in_blocks(_larger, self, slope if isinstance(slope, np.ndarray) else self.dtype.type(slope), into=True)
 
 
 leaky_relu_backward: Operation = op(
@@ -137,28 +156,36 @@ functional(
 
 @refusing("biu", "elu_cpu")
 def _elu(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    return in_blocks(lambda x: _elu_of(x, alpha, scale, input_scale), self)
+    return in_blocks(lambda x, out=None: _elu_of(x, alpha, scale, input_scale, out), self, into=True)
 
 
-def _elu_of(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
+def _elu_of(self: Array, alpha: float, scale: float, input_scale: float, out: Array | None) -> Array:
     below = self < 0
-    if not below.any():
-        return self * scale
-    return pick(below, expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
+    found = np.asarray(np.multiply(self, scale, out=out))
+    if below.any():
+        found[...] = pick(below, expm1(bounded(self, None, 0) * input_scale) * (alpha * scale), found)
+    return found
 
 
 def _elu_backward(
     grad: ArrayOrTensor, alpha: float, scale: float, input_scale: float, is_result: bool, place: ArrayOrTensor
 ) -> ArrayOrTensor:
-    return in_blocks(lambda g, x: _elu_slope(g, alpha, scale, input_scale, is_result, x), grad, place)
+    return in_blocks(lambda g, x, out=None: _elu_slope(g, alpha, scale, input_scale, is_result, x, out), grad, place, into=True)
 
 
-def _elu_slope(grad: Array, alpha: float, scale: float, input_scale: float, is_result: bool, place: Array) -> Array:
+def _elu_slope(
+    grad: Array, alpha: float, scale: float, input_scale: float, is_result: bool, place: Array, out: Array | None
+) -> Array:
+    above = place > 0
+    found = np.asarray(np.multiply(grad, scale, out=out))
+    if above.all():
+        return found
     if is_result:
         below = grad * input_scale * (place + alpha * scale)
     else:
-        below = grad * (input_scale * alpha * scale) * np.exp(np.minimum(place, 0) * input_scale)
-    return pick(place > 0, grad * scale, below)
+        below = grad * (input_scale * alpha * scale) * np.exp(bounded(place, None, 0) * input_scale)
+    found[...] = pick(above, found, below)
+    return found
 
 
 def _elu_double(
@@ -270,13 +297,32 @@ functional(
 
 @refusing("biu", "hardshrink_cpu")
 def _hardshrink(self: Array, lambd: float) -> Array:
-    return gated(self, ~((self >= -lambd) & (self <= lambd)))
+    if self.size <= _LARGE:
+        return gated(self, ~((self >= -lambd) & (self <= lambd)))
+    return chained(partial(_outside, lambd), self)
+
+
+def _outside(lambd: float, out: Array, work: Array, self: Array) -> None:
+    """Write x where |x| <= lambd does not hold: numbers of one sign are ordered as their bits are, and nan is above all."""
+    (bits, found, mask), rest, last = as_integers(self, out, work)
+    edge = np.asarray(lambd, self.dtype).view(bits.dtype) if lambd >= 0 else bits.dtype.type(-1)
+    np.bitwise_and(bits, rest, out=mask)
+    np.subtract(edge, mask, out=mask)
+    np.right_shift(mask, last, out=mask)
+    np.bitwise_and(bits, mask, out=found)
+
+
+def _beyond(lambd: float, out: Array, work: Array, grad: Array, self: Array) -> None:
+    """Write the gradient where |x| > lambd holds."""
+    (bits, found, mask), _, _ = as_integers(grad, out, work)
+    np.copyto(mask, np.greater(np.abs(self, out=work), lambd))
+    np.multiply(bits, mask, out=found)
 
 
 hardshrink_backward: Operation = op(
     "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    layout="operands", forward=lambda grad_out, self, lambd: gated(grad_out, (self < -lambd) | (self > lambd)),
+    layout="operands", forward=lambda grad_out, self, lambd: chained(partial(_beyond, lambd), grad_out, self),
     grads={
         "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
@@ -295,13 +341,20 @@ def _softshrink(self: Array, lambd: float) -> Array:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
         message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
         raise fail("value", message, RuntimeError)
-    return in_blocks(lambda x: with_sign(np.atleast_1d(x - np.clip(x, -lambd, lambd)), np.atleast_1d(x)).reshape(x.shape), self)
+    return chained(partial(_nearer, lambd), self)
+
+
+def _nearer(lambd: float, out: Array, work: Array, self: Array) -> None:
+    """Write x less what of it lies within the bounds; a zero has the sign of x."""
+    np.clip(self, -lambd, lambd, out=out)
+    np.subtract(self, out, out=out)
+    with_sign(out, self)
 
 
 softshrink_backward: Operation = op(
     "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    layout="operands", forward=lambda grad_output, self, lambd: gated(grad_output, (self < -lambd) | (self > lambd)),
+    layout="operands", forward=lambda grad_output, self, lambd: chained(partial(_beyond, lambd), grad_output, self),
     grads={
         "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
