@@ -121,7 +121,7 @@ atan2 = op(
 alias("arctan2", atan2)
 hypot = op(
     "hypot(self, other)", "HypotBackward0", "sqrt(self² + other²) without overflow.", dtypes="promote", inplace=True,
-    forward=floats_only("hypot_cpu", np.hypot),
+    forward=floats_only("hypot_cpu", elementary.hypot),
     grads={
         "self": lambda grad, self, result: grad * self / result,
         "other": lambda grad, other, result: grad * other / result,
