@@ -1,7 +1,6 @@
 """Activations with corners: relu and its relatives, thresholds, hard and shrinking functions, prelu, rrelu."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,8 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, zeros
-from gradsh.ops.kernels.common import (
-    as_integers,
-    bounded,
-    chained,
-    gated,
-    in_blocks,
-    pick,
-    refusing,
-    reusing,
-    with_sign,
-)
+from gradsh.ops.kernels import shrinking
+from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing
 from gradsh.ops.kernels.elementary import expm1
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
@@ -297,32 +287,13 @@ functional(
 
 @refusing("biu", "hardshrink_cpu")
 def _hardshrink(self: Array, lambd: float) -> Array:
-    if self.size <= _LARGE:
-        return gated(self, ~((self >= -lambd) & (self <= lambd)))
-    return chained(partial(_outside, lambd), self)
-
-
-def _outside(lambd: float, out: Array, work: Array, self: Array) -> None:
-    """Write x where |x| <= lambd does not hold: numbers of one sign are ordered as their bits are, and nan is above all."""
-    (bits, found, mask), rest, last = as_integers(self, out, work)
-    edge = np.asarray(lambd, self.dtype).view(bits.dtype) if lambd >= 0 else bits.dtype.type(-1)
-    np.bitwise_and(bits, rest, out=mask)
-    np.subtract(edge, mask, out=mask)
-    np.right_shift(mask, last, out=mask)
-    np.bitwise_and(bits, mask, out=found)
-
-
-def _beyond(lambd: float, out: Array, work: Array, grad: Array, self: Array) -> None:
-    """Write the gradient where |x| > lambd holds."""
-    (bits, found, mask), _, _ = as_integers(grad, out, work)
-    np.copyto(mask, np.greater(np.abs(self, out=work), lambd))
-    np.multiply(bits, mask, out=found)
+    return shrinking.outside(self, lambd)
 
 
 hardshrink_backward: Operation = op(
     "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    layout="operands", forward=lambda grad_out, self, lambd: chained(partial(_beyond, lambd), grad_out, self),
+    layout="operands", forward=shrinking.gradient,
     grads={
         "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
@@ -341,20 +312,13 @@ def _softshrink(self: Array, lambd: float) -> Array:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
         message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
         raise fail("value", message, RuntimeError)
-    return chained(partial(_nearer, lambd), self)
-
-
-def _nearer(lambd: float, out: Array, work: Array, self: Array) -> None:
-    """Write x less what of it lies within the bounds; a zero has the sign of x."""
-    np.clip(self, -lambd, lambd, out=out)
-    np.subtract(self, out, out=out)
-    with_sign(out, self)
+    return shrinking.nearer(self, lambd)
 
 
 softshrink_backward: Operation = op(
     "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    layout="operands", forward=lambda grad_output, self, lambd: chained(partial(_beyond, lambd), grad_output, self),
+    layout="operands", forward=shrinking.gradient,
     grads={
         "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),

@@ -288,6 +288,9 @@ def _atan2(y: Array, x: Array) -> Array:
     return with_sign(found, y)
 
 
+_log1p_of, _exp2_of = (_log1p, _exp2) if SLOW else (np.log1p, np.exp2)
+
+
 def _apart(a: Array, b: Array) -> Array:
     found = a - b
     return np.abs(found, out=found)
@@ -295,14 +298,14 @@ def _apart(a: Array, b: Array) -> Array:
 
 def _logaddexp(a: Array, b: Array) -> Array:
     rest = _apart(a, b)
-    found = _log1p(np.exp(np.negative(rest, out=rest), out=rest))
+    found = _log1p_of(np.exp(np.negative(rest, out=rest), out=rest))
     found += np.maximum(a, b, out=rest)
     return found
 
 
 def _logaddexp2(a: Array, b: Array) -> Array:
     rest = _apart(a, b)
-    found = _log1p(_exp2(np.negative(rest, out=rest)))
+    found = _log1p_of(_exp2_of(np.negative(rest, out=rest)))
     found *= _PER_LN2
     found += np.maximum(a, b, out=rest)
     return found
