@@ -37,7 +37,7 @@ _EXPONENT, _BITS_OF_ONE, _BITS_OF_ROOT, _FRACTION, _LAST = (
     np.array(one, np.int32) for one in (23, 0x3F800000, 0x3F3504F3, 0x7FFFFF, 31)
 )
 """Where a float32 has its exponent; the bits of 1 and of the root of 1/2; those of a fraction; the place of the sign."""
-_EXP = singles(
+EXP = singles(
     0.5000000047412713, 0.16666666756947493, 0.04166635160082066, 0.008333288336821803, 0.0013941215601016856, 0.00019905329905539708,
 )
 """(exp(r) - 1 - r)/r² in powers of r, up to half of log 2."""
@@ -122,7 +122,7 @@ def _parts_of_exp(x: Array) -> tuple[Array, Array]:
     np.subtract(x, rest, out=rest)
     whole *= _LN2_LOW
     rest -= whole
-    found = polynomial(_EXP, rest)
+    found = polynomial(EXP, rest)
     found *= rest
     found *= rest
     found += rest
