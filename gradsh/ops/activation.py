@@ -111,7 +111,7 @@ def _sloped(self: Array, slope: Any, gentle: bool) -> Array:
     if not gentle:
         return pick(self > 0, self, self * slope)
     if self.size <= _LARGE:
-        return _larger(self, slope)
+        return np.maximum(self, self * slope)
     return in_blocks(_larger, self, slope if isinstance(slope, np.ndarray) else self.dtype.type(slope), into=True)
 
 
@@ -151,10 +151,11 @@ def _elu(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
 
 def _elu_of(self: Array, alpha: float, scale: float, input_scale: float, out: Array | None) -> Array:
     below = self < 0
-    found = np.asarray(np.multiply(self, scale, out=out))
-    if below.any():
-        found[...] = pick(below, expm1(bounded(self, None, 0) * input_scale) * (alpha * scale), found)
-    return found
+    found = np.multiply(self, scale, out=out)
+    if not below.any():
+        return found
+    found = pick(below, expm1(bounded(self, None, 0) * input_scale) * (alpha * scale), found)
+    return found if out is None else np.positive(found, out=out)
 
 
 def _elu_backward(
@@ -167,15 +168,15 @@ def _elu_slope(
     grad: Array, alpha: float, scale: float, input_scale: float, is_result: bool, place: Array, out: Array | None
 ) -> Array:
     above = place > 0
-    found = np.asarray(np.multiply(grad, scale, out=out))
+    found = np.multiply(grad, scale, out=out)
     if above.all():
         return found
     if is_result:
         below = grad * input_scale * (place + alpha * scale)
     else:
         below = grad * (input_scale * alpha * scale) * np.exp(bounded(place, None, 0) * input_scale)
-    found[...] = pick(above, found, below)
-    return found
+    found = pick(above, found, below)
+    return found if out is None else np.positive(found, out=out)
 
 
 def _elu_double(

@@ -234,8 +234,9 @@ def _lerp(self: Array, end: Array, weight: Array | float) -> Array:
     """Start from the nearer end, so that weight 1 gives `end` exactly."""
     if isinstance(weight, np.ndarray):
         return in_blocks(_lerp_block, *together(self, end, weight), into=True)
-    function = partial(_lerp_by_number, weight)
-    return function(None, None, self, end) if self.size <= _MANY else chained(function, self, end)
+    if self.size <= _MANY:
+        return _lerp_by_number(weight, None, None, self, end)
+    return chained(partial(_lerp_by_number, weight), self, end)
 
 
 _MANY = 1 << 12
@@ -244,9 +245,9 @@ _MANY = 1 << 12
 
 def _lerp_by_number(weight: float, out: Array | None, work: Array | None, self: Array, end: Array) -> Array:
     near = abs(weight) < 0.5
-    step = np.subtract(end, self, out=work)
+    step = np.subtract(end, self, work)
     step *= weight if near else weight - 1
-    return np.add(self if near else end, step, out=out)
+    return np.add(self if near else end, step, out)
 
 
 def _lerp_block(self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import special_tables as tables
-from gradsh.ops.kernels.common import blocked, pick, with_sign
+from gradsh.ops.kernels.common import blocked, bounded, pick, with_sign
 from gradsh.ops.kernels.elementary import EXP, SLOW, polynomial, singles
 
 _MIDDLE = 3.75
@@ -24,8 +24,8 @@ _ONE, _MINUS_HALF = singles(1, -0.5)
 _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
 )
-_SMALL = 32
-"""By how much terms of a series are smaller than its sum, for float32 to do for them."""
+_SMALL, _FEW = 32, 512
+"""By how much terms of a series are smaller than its sum, for float32 to do for them; numbers up to which float64 alone is faster."""
 _SHIFT = 8
 """How far gamma functions move what is small: from there on their asymptotic series hold."""
 _SINE = (
@@ -70,6 +70,8 @@ def _split(coefficients: tuple[float, ...]) -> tuple[tuple[float, ...], list[Arr
 
 def _short_series(coefficients: tuple[float, ...], t: Array) -> Array:
     """Return sum c_k t**k of |t| <= 1, good to float32 and some five bits, the small terms computed in float32."""
+    if t.size <= _FEW:
+        return polynomial(coefficients, t)
     first, rest = _split(coefficients)
     total = polynomial(rest, t.astype(np.float32)).astype(np.float64)
     for each in reversed(first):
@@ -172,7 +174,7 @@ def _erfc(x: Array, single: bool = False) -> Array:
     x = np.atleast_1d(x)
     size = np.abs(x)
     if single:
-        np.clip(size, 0, 26, out=size)
+        size = bounded(size, None, 26)
         far = _tail(size, True)
         far *= _short_bell(size)
         below = x < 0
@@ -424,7 +426,7 @@ _BESSEL = {
 def _scaled_bessel(order: int, size: Array, single: bool) -> Array:
     small, large = _BESSEL[order, single]
     series = _short_series if single else chebyshev
-    near = series(small, np.clip(size, 0, 8) / 4 - 1)
+    near = series(small, bounded(size, None, 8) / 4 - 1)
     if order:
         near *= size
     if not (size > 8).any():
