@@ -11,7 +11,8 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, zeros
-from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing, with_sign
+from gradsh.ops.kernels import shrinking
+from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing
 from gradsh.ops.kernels.elementary import expm1
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
@@ -44,7 +45,7 @@ def _relu(self: Array) -> Array:
 
 
 _LARGE = 1 << 12
-"""Elements from which numpy's `clip` is the faster one."""
+"""Elements from which numpy's `clip`, and blocks, are faster."""
 
 
 _ZERO = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8", "i8", "i4", "i2", "i1", "u1")}
@@ -101,9 +102,17 @@ def _leaky(self: Array, negative_slope: float) -> Array:
     return _sloped(self, negative_slope, 0 < negative_slope <= 1)
 
 
+def _larger(self: Array, slope: Any, out: Array | None = None) -> Array:
+    return np.maximum(self, self * slope, out=out)
+
+
 def _sloped(self: Array, slope: Any, gentle: bool) -> Array:
     """Return x above 0, slope * x elsewhere: the larger one of them where slopes are `gentle`, at most 1 and none of them 0."""
-    return np.maximum(self, self * slope) if gentle else pick(self > 0, self, self * slope)
+    if not gentle:
+        return pick(self > 0, self, self * slope)
+    if self.size <= _LARGE:
+        return np.maximum(self, self * slope)
+    return in_blocks(_larger, self, slope if isinstance(slope, np.ndarray) else self.dtype.type(slope), into=True)
 
 
 leaky_relu_backward: Operation = op(
@@ -137,28 +146,37 @@ functional(
 
 @refusing("biu", "elu_cpu")
 def _elu(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    return in_blocks(lambda x: _elu_of(x, alpha, scale, input_scale), self)
+    return in_blocks(lambda x, out=None: _elu_of(x, alpha, scale, input_scale, out), self, into=True)
 
 
-def _elu_of(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
+def _elu_of(self: Array, alpha: float, scale: float, input_scale: float, out: Array | None) -> Array:
     below = self < 0
+    found = np.multiply(self, scale, out=out)
     if not below.any():
-        return self * scale
-    return pick(below, expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
+        return found
+    found = pick(below, expm1(bounded(self, None, 0) * input_scale) * (alpha * scale), found)
+    return found if out is None else np.positive(found, out=out)
 
 
 def _elu_backward(
     grad: ArrayOrTensor, alpha: float, scale: float, input_scale: float, is_result: bool, place: ArrayOrTensor
 ) -> ArrayOrTensor:
-    return in_blocks(lambda g, x: _elu_slope(g, alpha, scale, input_scale, is_result, x), grad, place)
+    return in_blocks(lambda g, x, out=None: _elu_slope(g, alpha, scale, input_scale, is_result, x, out), grad, place, into=True)
 
 
-def _elu_slope(grad: Array, alpha: float, scale: float, input_scale: float, is_result: bool, place: Array) -> Array:
+def _elu_slope(
+    grad: Array, alpha: float, scale: float, input_scale: float, is_result: bool, place: Array, out: Array | None
+) -> Array:
+    above = place > 0
+    found = np.multiply(grad, scale, out=out)
+    if above.all():
+        return found
     if is_result:
         below = grad * input_scale * (place + alpha * scale)
     else:
-        below = grad * (input_scale * alpha * scale) * np.exp(np.minimum(place, 0) * input_scale)
-    return pick(place > 0, grad * scale, below)
+        below = grad * (input_scale * alpha * scale) * np.exp(bounded(place, None, 0) * input_scale)
+    found = pick(above, found, below)
+    return found if out is None else np.positive(found, out=out)
 
 
 def _elu_double(
@@ -270,13 +288,13 @@ functional(
 
 @refusing("biu", "hardshrink_cpu")
 def _hardshrink(self: Array, lambd: float) -> Array:
-    return gated(self, ~((self >= -lambd) & (self <= lambd)))
+    return shrinking.outside(self, lambd)
 
 
 hardshrink_backward: Operation = op(
     "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    layout="operands", forward=lambda grad_out, self, lambd: gated(grad_out, (self < -lambd) | (self > lambd)),
+    layout="operands", forward=shrinking.gradient,
     grads={
         "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
@@ -295,13 +313,13 @@ def _softshrink(self: Array, lambd: float) -> Array:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
         message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
         raise fail("value", message, RuntimeError)
-    return in_blocks(lambda x: with_sign(np.atleast_1d(x - np.clip(x, -lambd, lambd)), np.atleast_1d(x)).reshape(x.shape), self)
+    return shrinking.nearer(self, lambd)
 
 
 softshrink_backward: Operation = op(
     "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    layout="operands", forward=lambda grad_output, self, lambd: gated(grad_output, (self < -lambd) | (self > lambd)),
+    layout="operands", forward=shrinking.gradient,
     grads={
         "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, cpp_name
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import elementary
-from gradsh.ops.kernels.common import common_dtype, floats_only, in_blocks, pick, refusing, together, unsupported
+from gradsh.ops.kernels.common import (
+    chained,
+    common_dtype,
+    floats_only,
+    in_blocks,
+    pick,
+    refusing,
+    together,
+    unsupported,
+)
 from gradsh.ops.kernels.geometry import beside
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
@@ -111,7 +121,7 @@ atan2 = op(
 alias("arctan2", atan2)
 hypot = op(
     "hypot(self, other)", "HypotBackward0", "sqrt(self² + other²) without overflow.", dtypes="promote", inplace=True,
-    forward=floats_only("hypot_cpu", np.hypot),
+    forward=floats_only("hypot_cpu", elementary.hypot),
     grads={
         "self": lambda grad, self, result: grad * self / result,
         "other": lambda grad, other, result: grad * other / result,
@@ -223,14 +233,30 @@ def _check_lerp(self: Array, end: Array, weight: Array | float) -> None:
 def _lerp(self: Array, end: Array, weight: Array | float) -> Array:
     """Start from the nearer end, so that weight 1 gives `end` exactly."""
     if isinstance(weight, np.ndarray):
-        return in_blocks(_lerp_block, *together(self, end, weight))
-    step = end - self
-    return self + weight * step if abs(weight) < 0.5 else end - step * (1 - weight)
+        return in_blocks(_lerp_block, *together(self, end, weight), into=True)
+    if self.size <= _MANY:
+        return _lerp_by_number(weight, None, None, self, end)
+    return chained(partial(_lerp_by_number, weight), self, end)
 
 
-def _lerp_block(self: Array, end: Array, weight: Array) -> Array:
+_MANY = 1 << 12
+"""Elements from which blocks pay."""
+
+
+def _lerp_by_number(weight: float, out: Array | None, work: Array | None, self: Array, end: Array) -> Array:
+    near = abs(weight) < 0.5
+    step = np.subtract(end, self, work)
+    step *= weight if near else weight - 1
+    return np.add(self if near else end, step, out)
+
+
+def _lerp_block(self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:
     step = end - self
-    return pick(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))
+    far = np.abs(weight) >= 0.5
+    found = pick(far, end, self)
+    share = np.subtract(weight, far.astype(weight.dtype))
+    share *= step
+    return np.add(found, share, out=out)
 
 
 lerp: Operation = op(

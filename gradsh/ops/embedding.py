@@ -145,8 +145,9 @@ def _one_hot(input: Array, num_classes: int) -> Array:
         num_classes = int(input.max()) + 1
     elif input.max() >= num_classes:
         raise fail("value", "Class values must be smaller than num_classes.", RuntimeError)
-    found: Array = (input[..., None] == np.arange(num_classes)).astype(np.int64)
-    return found
+    found = np.zeros((input.size, num_classes), np.int64)
+    found[np.arange(input.size), input.reshape(-1)] = 1
+    return found.reshape(*input.shape, num_classes)
 
 
 _class_rows = op("_one_hot(input, num_classes: int)", "", "Rows of zeros with a one at each class.", forward=_one_hot, spaces=())

@@ -74,7 +74,11 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
 def _index_select_backward(
     grad: ArrayOrTensor, self_sizes: tuple[int, ...], dim: int, index: ArrayOrTensor
 ) -> ArrayOrTensor:
-    return index_add(zeros_of_shape(grad, self_sizes), dim, index, grad)
+    whole = zeros_of_shape(grad, self_sizes)
+    if isinstance(whole, np.ndarray) and isinstance(grad, np.ndarray) and whole.ndim:
+        _add_parts(whole, _at(wrap_dim(dim, whole.ndim), index.reshape(-1)), grad)  # no copy of what is fresh
+        return whole
+    return index_add(whole, dim, index, grad)
 
 
 index_select = op(

@@ -134,19 +134,23 @@ l1_loss = composite(
 # --- smooth_l1_loss and huber_loss ------------------------------------------------------------------------------
 
 
+def _distance(x: Array, y: Array, out: Array | None) -> Array:
+    found = np.subtract(x, y, out=out)
+    return np.abs(found, out=out)
+
+
 def _smooth_l1(self: Array, target: Array, reduction: int, beta: float) -> Array:
     edge, factor = self.dtype.type(beta), self.dtype.type(0.5 / beta)
 
-    def error(x: Array, y: Array) -> Array:
-        distance = abs(x - y)
+    def error(x: Array, y: Array, out: Array | None = None) -> Array:
+        distance = _distance(x, y, out)
         inner = np.clip(distance, 0, edge)
-        distance -= inner
+        distance = np.subtract(distance, inner, out=out)
         inner *= inner
         inner *= factor
-        distance += inner
-        return distance
+        return np.add(distance, inner, out=out)
 
-    return reduce_array(in_blocks(error, self, target), reduction)
+    return reduce_array(in_blocks(error, self, target, into=True), reduction)
 
 
 def _smooth_l1_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
@@ -207,14 +211,13 @@ smooth_l1_loss = composite(
 def _huber(self: Array, target: Array, reduction: int, delta: float) -> Array:
     half = self.dtype.type(0.5)
 
-    def error(x: Array, y: Array) -> Array:
-        distance = abs(x - y)
+    def error(x: Array, y: Array, out: Array | None = None) -> Array:
+        distance = _distance(x, y, out)
         inner = np.clip(distance, 0, delta)
-        distance -= inner * half
-        distance *= inner
-        return distance
+        distance = np.subtract(distance, inner * half, out=out)
+        return np.multiply(distance, inner, out=out)
 
-    return reduce_array(in_blocks(error, self, target).astype(self.dtype, copy=False), reduction)
+    return reduce_array(in_blocks(error, self, target, into=True).astype(self.dtype, copy=False), reduction)
 
 
 def _huber_backward(grad_output: Array, self: Array, target: Array, reduction: int, delta: float) -> Array:

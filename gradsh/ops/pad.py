@@ -1,5 +1,6 @@
 """Padding: with a constant, by reflection, by the border's values, around in a circle."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -101,23 +102,48 @@ def _check(kind: str, self: Array, padding: tuple[int, ...], dims: int) -> None:
 
 def _read(kind: str, self: Array, padding: tuple[int, ...], dims: int) -> Array:
     _check(kind, self, padding, dims)
-    result = self
-    for dim, pair in enumerate(_pairs(padding), self.ndim - dims):
-        result = np.take(result, _sources(kind, self.shape[dim], *pair), axis=dim)
+    pairs = _pairs(padding)
+    if min(padding) < 0:
+        result = self
+        for dim, pair in enumerate(pairs, self.ndim - dims):
+            result = np.take(result, _sources(kind, self.shape[dim], *pair), axis=dim)
+        return result
+    lead = self.ndim - dims
+    result = np.empty((*self.shape[:lead], *(n + sum(pair) for n, pair in zip(self.shape[lead:], pairs, strict=True))), self.dtype)
+    filled = [slice(None)] * lead + [slice(first, first + n) for n, (first, _) in zip(self.shape[lead:], pairs, strict=True)]
+    result[tuple(filled)] = self
+    for dim, pair in enumerate(pairs, lead):
+        place = tuple(filled[:dim])  # those behind it have no border yet
+        for target, source in _borders(kind, self.shape[dim], *pair):
+            result[(*place, target, *filled[dim + 1:])] = result[(*place, pair[0] + source, *filled[dim + 1:])]
+        filled[dim] = slice(None)
     return result
+
+
+def _borders(kind: str, extent: int, before: int, after: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of a padded dim that are not the input's own, and where they are read from."""
+    for place, source in enumerate(_sources(kind, extent, before, after).tolist()):
+        if not 0 <= place - before < extent:
+            yield place, source
 
 
 def _write_back(kind: str, grad: Array, shape: tuple[int, ...], padding: tuple[int, ...], dims: int) -> Array:
     """Add the border's gradients to where their values were read, dim by dim."""
     result = grad
-    for dim, pair in enumerate(_pairs(padding), len(shape) - dims):
-        sources = _sources(kind, shape[dim], *pair)
-        moved = np.moveaxis(result, dim, 0)
-        total = np.zeros((shape[dim], *moved.shape[1:]), grad.dtype)
-        for place, source in enumerate(sources):
-            total[source] += moved[place]
-        result = np.moveaxis(total, 0, dim)
-    return np.ascontiguousarray(result)
+    for dim, (before, after) in enumerate(_pairs(padding), len(shape) - dims):
+        extent = shape[dim]
+        lead: Any = (slice(None),) * dim
+        first, last = max(-before, 0), extent - max(-after, 0)
+        total = np.zeros((*result.shape[:dim], extent, *result.shape[dim + 1:]), grad.dtype)
+        for place, source in _borders(kind, extent, before, after):
+            if place < before:
+                total[(*lead, source)] += result[(*lead, place)]
+        total[(*lead, slice(first, last))] += result[(*lead, slice(first + before, last + before))]
+        for place, source in _borders(kind, extent, before, after):
+            if place >= before:
+                total[(*lead, source)] += result[(*lead, place)]
+        result = total
+    return result
 
 
 def _records(kind: str, dims: int) -> Operation:

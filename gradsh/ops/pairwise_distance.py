@@ -12,6 +12,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, float64, of_numpy
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
 from gradsh.ops.arguments import underivable
+from gradsh.ops.kernels import point_pairs
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.lu import turned
 from gradsh.ops.matmul import matmul
@@ -185,17 +186,23 @@ def _pdist_array(self: Array, p: float) -> Array:
     if self.ndim != 2:
         message = f"pdist only supports 2D tensors, got: {self.ndim}D"
         raise fail("shape", message, RuntimeError)
-    first, second = np.triu_indices(self.shape[0], 1)
-    found = np.zeros(first.shape, self.dtype)
+    if point_pairs.fits(p, self):
+        found, near = point_pairs.distances(self)
+    else:
+        found = np.zeros(self.shape[0] * (self.shape[0] - 1) // 2, self.dtype)
+        near = np.arange(found.size if self.shape[1] else 0)
+    first, second = np.triu_indices(self.shape[0], 1) if near.size else (near, near)
     step = BLOCK // (self.shape[1] or BLOCK) or 1
-    for start in range(0, len(found) if self.shape[1] else 0, step):
-        pairs = slice(start, start + step)
+    for start in range(0, len(near), step):
+        pairs = near[start : start + step]
         found[pairs] = norm_array(self[first[pairs]] - self[second[pairs]], p, (1,), False)
     return found
 
 
 def _pdist_backward_array(grad: Array, self: Array, p: float, pdist: Array) -> ArrayOrTensor:
     """Return the gradient, pair by pair, as PyTorch adds it up: a row takes from those before it what these got of it."""
+    if point_pairs.fits(p, self, grad):
+        return point_pairs.gradient(grad, self, pdist)
     whole = np.zeros_like(self)
     begin = 0
     for row in range(len(self) - 1):

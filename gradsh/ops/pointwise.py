@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gradsh.engine.schema.formulas import product
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import zeros, zeros_only
 from gradsh.ops.kernels import elementary
-from gradsh.ops.kernels.common import ONE, chained, floats_only, in_blocks, not_bool, pick, reusing, unsupported
+from gradsh.ops.kernels.common import ONE, chained, floats_only, in_blocks, not_bool, reusing, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, number_minus, plus, times
 from gradsh.ops.select import where
@@ -266,9 +267,19 @@ nan_to_num = op(
 
 
 def _angle(self: Array) -> Array:
-    found = (self < 0) * self.dtype.type(math.pi)
+    return in_blocks(_angle_of, self, into=True) if self.size > _MANY else _angle_of(self)
+
+
+def _angle_of(self: Array, out: Array | None = None) -> Array:
+    found = np.asarray(np.multiply((self < 0).astype(self.dtype), self.dtype.type(math.pi), out=out))
     unknown = np.isnan(self)
-    return pick(unknown, self, found) if unknown.any() else found
+    if unknown.any():
+        np.copyto(found, self, where=unknown)
+    return found
+
+
+_MANY = 1 << 12
+"""Elements from which blocks pay."""
 
 
 unary(
@@ -326,17 +337,19 @@ def _logit(self: Array, eps: float | None) -> Array:
     return np.log(self / (1 - self))
 
 
-def _logit_slope(grad: Array, self: Array, low: float, high: float, outside: float) -> Array:
-    inside = grad / np.abs(self * (1 - self))  # of -0 as of 0
-    beyond = (self < low) | (self > high)
-    return pick(beyond, outside, inside) if beyond.any() else inside
+def _logit_slope(low: float, high: float, outside: float, out: Array, work: Array, grad: Array, self: Array) -> None:
+    np.subtract(ONE[self.dtype], self, out=out)
+    np.multiply(out, self, out=out)
+    np.divide(grad, np.abs(out, out=out), out=out)  # of -0 as of 0
+    if self.size and not (np.minimum.reduce(self, None) >= low and np.maximum.reduce(self, None) <= high):
+        np.copyto(out, outside, where=(self < low) | (self > high))
 
 
 def _logit_gradient(grad: Any, self: Any, eps: float | None) -> ArrayOrTensor:
     """Inside the bounds 1 / (x (1 - x)); outside zero with `eps`, nan without."""
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
     if not isinstance(grad, Tensor):
-        return in_blocks(lambda g, x: _logit_slope(g, x, low, high, math.nan if eps is None else 0.0), grad, self)
+        return chained(partial(_logit_slope, low, high, math.nan if eps is None else 0.0), grad, self)
     inside = find("logical_and")(self >= low, self <= high)
     return where(inside, grad / (self * number_minus(1.0, self)), math.nan if eps is None else 0.0)
 

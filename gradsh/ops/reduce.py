@@ -10,6 +10,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
+from gradsh.ops.kernels.accurate_sum import narrow_sum
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scalars import over
 from gradsh.text.fault import fail
@@ -105,7 +106,8 @@ def sum_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     """Sum over axes; long float32 columns are accumulated in float64, which numpy does not do pairwise."""
     if self.dtype == np.float32 and axes and self.ndim - 1 not in axes and self.shape[axes[0]] > 512:
         return add_reduce(self, axis=axes, keepdims=keepdim, dtype=np.float64).astype(np.float32)
-    return add_reduce(self, axis=axes, keepdims=keepdim)
+    found = narrow_sum(self, axes, keepdim)
+    return add_reduce(self, axis=axes, keepdims=keepdim) if found is None else found
 
 
 def _sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: NumpyDType | None) -> Array:

@@ -11,6 +11,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
+from gradsh.ops.kernels import running
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.ops.kernels.norm_rows import parts
@@ -163,6 +164,9 @@ def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Array, Ar
     if self.ndim == 0 or self.size == 0:
         return self.copy(), np.zeros(self.shape, np.int64)
     axis, self = wrap_dim(dim, self.ndim), row_major(self)
+    if axis == self.ndim - 1 and self.size > running.MANY:
+        found = running.running_extrema(function, self.reshape(-1, self.shape[axis]))
+        return found[0].reshape(self.shape), found[1].reshape(self.shape)
     values = function.accumulate(self, axis=axis)
     fresh = self == values
     if self.dtype.kind == "f":

@@ -76,9 +76,20 @@ def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: 
 
 
 def _softmax_slope(grad: Array, output: Array, axis: int) -> Array:
-    product: Array = grad * output
-    product -= output * add_reduce(product, axis=axis, keepdims=True)
-    return product
+    found: Array = grad - _dots(grad, output, axis)
+    found *= output
+    return found
+
+
+_LONG = 1 << 12
+"""Products up to which float32 adds them up well, several at once."""
+
+
+def _dots(a: Array, b: Array, axis: int) -> Array:
+    """Return the sums of products along an axis, which is kept."""
+    if axis == a.ndim - 1 and a.shape[axis] <= _LONG:
+        return np.vecdot(a, b)[..., None]
+    return add_reduce(a * b, axis=axis, keepdims=True)
 
 
 def _sum_kept(value: object, dim: int) -> Any:

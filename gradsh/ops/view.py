@@ -13,8 +13,9 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, of_numpy, type_name
 from gradsh.engine.values.reduced import BFLOAT16
-from gradsh.engine.values.shape import sum_to, wrap_dim, wrap_dims
+from gradsh.engine.values.shape import sum_axes, sum_to, wrap_dim, wrap_dims
 from gradsh.engine.values.storage import owner_of, strided
+from gradsh.ops.kernels.accurate_sum import narrow_sum
 from gradsh.ops.kernels.geometry import as_strided_backward, resolve_size, view_strides
 from gradsh.text.fault import fail
 
@@ -145,7 +146,10 @@ def sum_to_shape(grad: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:
     """Sum a gradient (array or Tensor) down to the shape it was expanded from."""
     shape = tuple(shape)
     if isinstance(grad, np.ndarray):
-        return grad if grad.shape == shape else sum_to(grad, shape)
+        if grad.shape == shape:
+            return grad
+        found = narrow_sum(grad, sum_axes(grad.shape, shape), True) if grad.ndim == len(shape) else None
+        return sum_to(grad, shape) if found is None else found
     return grad if shape and tuple(grad.shape) == shape else sum_tensor_to(grad, shape)
 
 

@@ -8,6 +8,7 @@ import pytest
 import gradsh
 from gradsh.ops import attention, pairwise_distance
 from gradsh.ops.kernels import common as kernels
+from gradsh.ops.kernels import point_pairs
 
 RANDOM = np.random.default_rng(3)
 F32 = np.float32
@@ -122,3 +123,31 @@ def test_distances_of_pairs_are_those_of_parts(monkeypatch, p):
     monkeypatch.setattr(pairwise_distance, "BLOCK", 10)
     np.testing.assert_array_equal(gradsh.pdist(points, p).numpy(), whole)
     np.testing.assert_array_equal(gradsh.pdist(gradsh.zeros(4, 0), p).numpy(), np.zeros(6, F32))
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-5, 1.0, 1e30])
+def test_distances_by_products_are_those_by_differences(spread):
+    centres = np.repeat(RANDOM.standard_normal((40, 20)), 4, axis=0)
+    points = (centres + spread * RANDOM.standard_normal((160, 20))).astype(F32)
+    assert point_pairs.fits(2, points)
+    first, second = np.triu_indices(160, 1)
+    differences = points[first].astype(np.float64) - points[second]
+    lengths = np.sqrt(np.vecdot(differences, differences))
+    leaf = gradsh.from_numpy(points).requires_grad_()
+    found = gradsh.pdist(leaf)
+    np.testing.assert_allclose(found.detach().numpy(), lengths, rtol=2e-7)
+    grad = RANDOM.random(lengths.size).astype(F32)
+    found.backward(gradsh.from_numpy(grad))
+    pulls = differences * np.divide(grad, lengths, out=np.zeros_like(lengths), where=lengths != 0)[:, None]
+    wanted = np.zeros((160, 20))
+    np.add.at(wanted, first, pulls)
+    np.subtract.at(wanted, second, pulls)
+    np.testing.assert_allclose(leaf.grad.numpy(), wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_distances_from_what_is_not_finite_are_those_by_differences():
+    points = RANDOM.standard_normal((160, 20)).astype(F32)
+    points[3, 4] = math.inf
+    found = gradsh.pdist(gradsh.from_numpy(points)).numpy()
+    assert np.isinf(found).sum() == 159
+    assert not np.isnan(found).any()

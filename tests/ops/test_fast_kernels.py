@@ -10,7 +10,7 @@ from gradsh.engine.rng import float32_math, normals
 from gradsh.engine.rng.generator import Generator
 from gradsh.engine.rng.permutation import shuffled
 from gradsh.ops import decompose, householder
-from gradsh.ops.kernels import elementary, lu, remainders
+from gradsh.ops.kernels import accurate_sum, common, elementary, lu, remainders, running, shrinking
 from gradsh.ops.kernels.lu import lu_factor
 
 RANDOM = np.random.default_rng(5)
@@ -376,3 +376,59 @@ def test_triangles_of_large_matrices_are_those_of_the_library(shape, diagonal):
     x = RANDOM.standard_normal(shape).astype(F32)
     for name in ("tril", "triu"):
         same(getattr(gradsh.from_numpy(x), name)(diagonal).numpy(), getattr(np, name)(x, diagonal))
+
+
+@pytest.mark.parametrize("function", [np.maximum, np.minimum])
+@pytest.mark.parametrize("steps", [1, 100, 128, 700])
+@pytest.mark.parametrize("dtype", [F32, np.float64, np.int64, np.uint8, np.bool_])
+def test_running_extrema_of_rows_are_those_one_by_one(function, steps, dtype):
+    numbers = np.round(RANDOM.standard_normal((40, steps)) * 3)
+    if dtype in {F32, np.float64}:
+        for special in (-0.0, math.nan, math.inf, -math.inf):
+            numbers[RANDOM.random(numbers.shape) < 0.02] = special
+    rows = np.abs(numbers).astype(dtype) if dtype in {np.uint8, np.bool_} else numbers.astype(dtype)
+    values, places = running.running_extrema(function, rows)
+    for row, value, place in zip(rows.tolist(), values.tolist(), places.tolist(), strict=True):
+        best = 0
+        for step, number in enumerate(row):
+            if number != number or (row[best] == row[best] and function(number, row[best]) == number):
+                best = step
+            assert place[step] == best
+            np.testing.assert_array_equal(value[step], row[best])
+
+
+def test_the_hypotenuse_of_large_arrays_is_the_library_s():
+    special = np.array([0, -0.0, 1, -3, math.inf, -math.inf, math.nan, 1e38, 1e-38, 1e-45], F32)
+    a, b = np.tile(np.repeat(special, 10), 20), np.tile(special, 200)
+    np.testing.assert_array_max_ulp(elementary.hypot(a, b), np.hypot(a.astype(np.float64), b).astype(F32), 0)
+    np.testing.assert_array_equal(elementary.hypot(a[:, None], b[:3]), elementary.hypot(*np.broadcast_arrays(a[:, None], b[:3])))
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_sums_over_a_narrow_last_dim_are_numpy_s(n):
+    numbers = RANDOM.standard_normal((3000, n)).astype(F32)
+    for special in (-0.0, math.inf, -math.inf, math.nan):
+        numbers[RANDOM.random(numbers.shape) < 0.1] = special
+    numbers[:5] = -0.0
+    with np.errstate(invalid="ignore"):
+        for keepdim in (True, False):
+            same(accurate_sum.narrow_sum(numbers, (1,), keepdim), np.add.reduce(numbers, axis=1, keepdims=keepdim))
+
+
+@pytest.mark.parametrize("lambd", [0.0, -0.0, 0.5, -1.0, math.inf, math.nan])
+def test_shrinking_large_arrays_is_shrinking_numbers_one_by_one(lambd):
+    special = np.array([0, -0.0, 0.5, -0.5, 1, -1, 1e-45, math.inf, -math.inf, math.nan, -math.nan], F32)
+    x = np.tile(special, 500)
+    with np.errstate(invalid="ignore"):
+        same(shrinking.outside(x, lambd), np.tile(shrinking.outside(special, lambd), 500))
+        same(shrinking.gradient(x[::-1].copy(), x, lambd), np.where((x < -lambd) | (x > lambd), x[::-1], F32(0)))
+
+
+def test_choices_of_bits_keep_them():
+    for dtype in (F32, np.float64):
+        a, b = RANDOM.standard_normal((2, 3000)).astype(dtype)
+        a[:100], b[50:150] = -0.0, -math.nan
+        mask = RANDOM.random(3000) < 0.5
+        for left, right in ((a, b), (a, np.array(math.nan, dtype)), (np.array(-0.0, dtype), b)):
+            np.testing.assert_array_equal(common.pick(mask, left, right).view(np.int8), np.where(mask, left, right).view(np.int8))
+        np.testing.assert_array_equal(common.gated(b, mask).view(np.int8), np.where(mask, b, dtype(0)).view(np.int8))

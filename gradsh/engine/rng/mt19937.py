@@ -132,15 +132,16 @@ class Twister:
         self.left = BLOCK + 1 - self.next
 
     def _refill_by_numpy(self, out: Words) -> None:
-        from numpy.random import MT19937
+        from numpy.random import MT19937, Generator
 
         engine = MT19937(0)
         state: Any = engine.state
         state["state"] = {"key": self.block, "pos": BLOCK}
         engine.state = state
-        for start in range(0, out.size, _VERY_LONG):  # its words come as 64 bits each
+        numbers = Generator(engine)
+        for start in range(0, out.size, _VERY_LONG):
             part = out[start : start + _VERY_LONG]
-            part[...] = engine.random_raw(part.size)
+            part[...] = numbers.integers(0, 1 << 32, part.size, np.uint32)  # each of them is one word
         left = engine.state
         self.block = left["state"]["key"].astype(np.uint32)
         self.tempered = _temper(self.block)

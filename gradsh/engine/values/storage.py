@@ -113,13 +113,17 @@ def owner_of(array: Array) -> Array:
     return array
 
 
-class _Zeros(bytes):
-    """The memory of tensors that stand for zeros."""
+class _Zeros(bytearray):
+    """The memory of tensors that stand for zeros: a class of its own of bytes would be filled and then copied."""
+
+    __slots__ = ()
 
 
 def immutable_zeros(shape: tuple[int, ...], dtype: Any) -> Array:
     """Return zeros that nothing may be written into, as PyTorch's tensors that stand for zeros."""
-    return np.ndarray(shape, dtype, _Zeros(max(math.prod(shape), 1) * np.dtype(dtype).itemsize))
+    found = np.ndarray(shape, dtype, _Zeros(max(math.prod(shape), 1) * np.dtype(dtype).itemsize))
+    found.flags.writeable = False
+    return found
 
 
 def stands_for_zeros(array: Array) -> bool:

@@ -40,3 +40,21 @@ def _halved(rows: Array) -> Array:
             found[:, 0] += rows[:, -1]
         rows = found
     return rows
+
+
+_NARROW, _COLUMNS = 8, 1 << 12
+"""Extent below which numpy adds up the numbers of a row one by one; numbers in all from which columns are added up faster."""
+
+
+def narrow_sum(array: Array, axes: tuple[int, ...], keepdim: bool) -> Array | None:
+    """Return the sums over the last axis, to the bits those of numpy, where these are the axes and it is narrow; None elsewhere."""
+    if axes != (array.ndim - 1,) or array.size < _COLUMNS or not 1 < array.shape[-1] < _NARROW:
+        return None
+    if array.dtype.kind != "f" or not array.flags.c_contiguous:
+        return None
+    columns = [array[..., place : place + 1] if keepdim else array[..., place] for place in range(array.shape[-1])]
+    total: Array = columns[0] + columns[1]
+    for column in columns[2:]:
+        total += column
+    total += 0.0  # a sum begins with 0: of negative zeros alone it is none
+    return total

@@ -59,8 +59,11 @@ def together(*operands: object) -> list[Any]:
     return [None if one is None else as_dtype(one, dtype) for one in operands]
 
 
-def in_blocks(function: Callable[..., Any], *arrays: Any) -> Array:
-    """Run an elementwise chain of ufuncs on arrays of one dtype, in blocks where they are large: rows, if one is repeated along others."""
+def in_blocks(function: Callable[..., Any], *arrays: Any, into: bool = False) -> Array:
+    """Run an elementwise chain of ufuncs on arrays of one dtype, in blocks where they are large: rows, if one is repeated along others.
+
+    `into`: the function takes `out=`, into which it writes what it returns.
+    """
     first = arrays[0]
     if any(one.dtype != first.dtype or not one.flags.c_contiguous for one in arrays):
         return function(*arrays)
@@ -78,7 +81,11 @@ def in_blocks(function: Callable[..., Any], *arrays: Any) -> Array:
 
     def block(start: int, stop: int) -> None:
         part = slice(start // entry, stop // entry)
-        target[part] = function(*[one[part] if len(one) == len(target) else one for one in sources])
+        given = [one[part] if len(one) == len(target) else one for one in sources]
+        if into:
+            function(*given, out=target[part])
+        else:
+            target[part] = function(*given)
 
     shared(size, lambda: block, max(1, BLOCK // entry) * entry)
     return result
@@ -177,6 +184,8 @@ def zero_division(self: Array, other: Array) -> None:
 
 _INTS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _SIGN = {integer: np.array(np.iinfo(integer).min, integer) for integer in _INTS.values()}
+_REST = {integer: np.array(np.iinfo(integer).max, integer) for integer in _INTS.values()}
+_LAST = {integer: np.array(8 * integer.itemsize - 1, integer) for integer in _INTS.values()}
 _FEW = 512
 
 
@@ -193,15 +202,29 @@ def pick(mask: Array, a: Any, b: Any) -> Array:
         return np.where(mask, a, b)
     result = np.empty(mask.shape, _FLOATS[integer])
     target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
+    if mask.size <= BLOCK:
+        mix(target, chosen, left, right)
+        return result
 
     def block(start: int, stop: int) -> None:
-        x, y = (one[start:stop] if one.ndim else one for one in (left, right))
-        bits = np.negative(chosen[start:stop]).astype(integer)
-        np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
-        np.bitwise_xor(bits, y, out=target[start:stop])
+        part = slice(start, stop)
+        mix(target[part], chosen[part], *[one[part] if one.ndim else one for one in (left, right)])
 
     shared(mask.size, lambda: block, BLOCK)
     return result
+
+
+def mix(out: Array, mask: Array, a: Array, b: Array) -> None:
+    """Write the bits `a` where the mask, of int8, is 1, and `b` where it is 0, as b + mask (a - b)."""
+    np.subtract(a, b, out=out)
+    np.multiply(out, mask.astype(out.dtype), out=out)
+    np.add(out, b, out=out)
+
+
+def as_integers(*arrays: Array) -> tuple[list[Array], Array, Array]:
+    """Return the bits of float arrays of one dtype as integers, which bits are not the sign, and by how much that lies left."""
+    integer = _INTS[arrays[0].dtype]
+    return [one.view(integer) for one in arrays], _REST[integer], _LAST[integer]
 
 
 def with_sign(sizes: Array, signed: Array) -> Array:
@@ -247,7 +270,7 @@ def gated(grad: Array, mask: Array, into: Array | None = None) -> Array:
     target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
 
     def block(start: int, stop: int) -> None:
-        np.bitwise_and(np.negative(chosen[start:stop]).astype(integer), bits[start:stop], out=target[start:stop])
+        np.multiply(bits[start:stop], chosen[start:stop].astype(integer), out=target[start:stop])
 
     shared(mask.size, lambda: block, BLOCK)
     return result

@@ -1,4 +1,4 @@
-"""Functions that numpy takes from the C library number by number where the processor has no AVX-512: of float32 by formulas.
+"""Functions that numpy takes from the C library number by number, most of them only without AVX-512: of float32 by formulas.
 
 Coefficients are fitted with 50 digits to the functions themselves. Results are off by 2.7 units in the last place at most (logaddexp: by
 4), mostly by less than one.
@@ -14,7 +14,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.common import in_blocks, with_sign
 
 SLOW = not getattr(import_module("numpy._core._multiarray_umath"), "__cpu_features__", {}).get("AVX512_SKX", False)
-"""Whether numpy has no vectors for these functions."""
+"""Whether numpy has no vectors for most of these functions; it never has for logaddexp and hypot."""
 _MANY = 1 << 9
 """Numbers from which formulas are faster."""
 
@@ -37,7 +37,7 @@ _EXPONENT, _BITS_OF_ONE, _BITS_OF_ROOT, _FRACTION, _LAST = (
     np.array(one, np.int32) for one in (23, 0x3F800000, 0x3F3504F3, 0x7FFFFF, 31)
 )
 """Where a float32 has its exponent; the bits of 1 and of the root of 1/2; those of a fraction; the place of the sign."""
-_EXP = singles(
+EXP = singles(
     0.5000000047412713, 0.16666666756947493, 0.04166635160082066, 0.008333288336821803, 0.0013941215601016856, 0.00019905329905539708,
 )
 """(exp(r) - 1 - r)/r² in powers of r, up to half of log 2."""
@@ -62,9 +62,13 @@ _TAN = singles(
 
 
 def formula(
-    ufunc: np.ufunc, block: Callable[..., Array], low: float, high: float, measure: Callable[..., Array] = lambda x: x
+    ufunc: np.ufunc, block: Callable[..., Array], low: float, high: float, measure: Callable[..., Array] = lambda x: x,
+    slow: bool = SLOW,
 ) -> Callable[..., Any]:
-    """Return the kernel of a ufunc whose formula holds where what `measure` gives of the operands lies between two numbers."""
+    """Return the kernel of a ufunc whose formula holds where what `measure` gives of the operands lies between two numbers.
+
+    `slow`: whether the formula is the faster way.
+    """
 
     def mended(*given: Array) -> Array:
         alike = given[0].shape == given[-1].shape
@@ -85,7 +89,7 @@ def formula(
             return ufunc(self, other)
         return in_blocks(mended, self, other)
 
-    return (one if ufunc.nin == 1 else two) if SLOW else ufunc
+    return (one if ufunc.nin == 1 else two) if slow else ufunc
 
 
 def polynomial(coefficients: Sequence[Any], x: Array) -> Array:
@@ -118,7 +122,7 @@ def _parts_of_exp(x: Array) -> tuple[Array, Array]:
     np.subtract(x, rest, out=rest)
     whole *= _LN2_LOW
     rest -= whole
-    found = polynomial(_EXP, rest)
+    found = polynomial(EXP, rest)
     found *= rest
     found *= rest
     found += rest
@@ -284,6 +288,9 @@ def _atan2(y: Array, x: Array) -> Array:
     return with_sign(found, y)
 
 
+_log1p_of, _exp2_of = (_log1p, _exp2) if SLOW else (np.log1p, np.exp2)
+
+
 def _apart(a: Array, b: Array) -> Array:
     found = a - b
     return np.abs(found, out=found)
@@ -291,17 +298,38 @@ def _apart(a: Array, b: Array) -> Array:
 
 def _logaddexp(a: Array, b: Array) -> Array:
     rest = _apart(a, b)
-    found = _log1p(np.exp(np.negative(rest, out=rest), out=rest))
+    found = _log1p_of(np.exp(np.negative(rest, out=rest), out=rest))
     found += np.maximum(a, b, out=rest)
     return found
 
 
 def _logaddexp2(a: Array, b: Array) -> Array:
     rest = _apart(a, b)
-    found = _log1p(_exp2(np.negative(rest, out=rest)))
+    found = _log1p_of(_exp2_of(np.negative(rest, out=rest)))
     found *= _PER_LN2
     found += np.maximum(a, b, out=rest)
     return found
+
+
+def _hypot(a: Array, b: Array, out: Array | None = None) -> Array:
+    """Return the root in float64, whose squares of float32 neither overflow nor underflow."""
+    wide, other = a.astype(np.float64), b.astype(np.float64)
+    wide *= wide
+    other *= other
+    wide = wide + other
+    np.sqrt(wide, out=wide)
+    found = np.empty(wide.shape, np.float32) if out is None else out
+    np.copyto(found, wide, casting="same_kind")
+    if np.isnan(np.minimum.reduce(found, None)):  # of infinity and nan it is infinity
+        np.hypot(a, b, out=found)
+    return found
+
+
+def hypot(self: Any, other: Any) -> Any:
+    """Return sqrt(a² + b²)."""
+    if self.size <= _MANY or not self.dtype == other.dtype == np.float32 or not other.size:
+        return np.hypot(self, other)
+    return in_blocks(_hypot, self, other, into=True)
 
 
 def _tan(x: Array) -> Array:
@@ -333,5 +361,5 @@ acos = formula(np.arccos, _acos, -1, 1)
 atan = formula(np.arctan, _atan, -np.inf, np.inf)
 tan = formula(np.tan, _tan, -5000, 5000)
 atan2 = formula(np.arctan2, _atan2, 1e-30, 1e30, _farther)
-logaddexp = formula(np.logaddexp, _logaddexp, -np.inf, 3e38, _apart)
-logaddexp2 = formula(np.logaddexp2, _logaddexp2, -np.inf, 120, _apart)
+logaddexp = formula(np.logaddexp, _logaddexp, -np.inf, 3e38, _apart, slow=True)
+logaddexp2 = formula(np.logaddexp2, _logaddexp2, -np.inf, 120, _apart, slow=True)

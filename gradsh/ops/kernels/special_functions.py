@@ -6,14 +6,15 @@ computed in float64, but for erf, where speed counts), zeta and polygamma to abo
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import special_tables as tables
-from gradsh.ops.kernels.common import blocked, pick, with_sign
-from gradsh.ops.kernels.elementary import polynomial, singles
+from gradsh.ops.kernels.common import blocked, bounded, pick, with_sign
+from gradsh.ops.kernels.elementary import EXP, SLOW, polynomial, singles
 
 _MIDDLE = 3.75
 _ERF_END = 4
@@ -23,6 +24,8 @@ _ONE, _MINUS_HALF = singles(1, -0.5)
 _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
 )
+_SMALL, _FEW = 32, 512
+"""By how much terms of a series are smaller than its sum, for float32 to do for them; numbers up to which float64 alone is faster."""
 _SHIFT = 8
 """How far gamma functions move what is small: from there on their asymptotic series hold."""
 _SINE = (
@@ -56,12 +59,58 @@ def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     return np.asarray(t * last - before + coefficients[0])
 
 
+@lru_cache
+def _split(coefficients: tuple[float, ...]) -> tuple[tuple[float, ...], list[Array]]:
+    """Return the coefficients that float64 is needed for, and the others: what these add up to is small beside every sum."""
+    least = np.min(np.abs(polynomial(coefficients, np.linspace(-1, 1, 65))))
+    rest = np.add.accumulate(np.abs(coefficients)[::-1])[::-1]
+    few = int(np.flatnonzero(rest * _SMALL > least)[-1]) + 1
+    return coefficients[:few], singles(*coefficients[few:])
+
+
+def _short_series(coefficients: tuple[float, ...], t: Array) -> Array:
+    """Return sum c_k t**k of |t| <= 1, good to float32 and some five bits, the small terms computed in float32."""
+    if t.size <= _FEW:
+        return polynomial(coefficients, t)
+    first, rest = _split(coefficients)
+    total = polynomial(rest, t.astype(np.float32)).astype(np.float64)
+    for each in reversed(first):
+        total *= t
+        total += each
+    return total
+
+
 # --- error functions ----------------------------------------------------------------------------------------------
 
 
-def _tail(size: Array, coefficients: Sequence[float]) -> Array:
+def _tail(size: Array, single: bool = False) -> Array:
     """Return exp(x²) erfc(x) of x >= 0."""
-    return np.asarray(polynomial(coefficients, (size - _MIDDLE) / (size + _MIDDLE)) / (1 + 2 * size))
+    place = (size - _MIDDLE) / (size + _MIDDLE)
+    found = _short_series(tables.TAIL_SINGLE, place) if single else polynomial(tables.TAIL, place)
+    found /= 1 + 2 * size
+    return found
+
+
+def _short_bell(x: Array) -> Array:
+    """Return exp(-x²), |x| <= 27, good to float32 and some five bits."""
+    square = x * x
+    if not SLOW:
+        return np.exp(np.negative(square, out=square), out=square)
+    whole = np.rint(square * _PER_LN2)
+    square -= whole * _LN2
+    rest = -square.astype(np.float32)
+    bent = polynomial(EXP, rest)
+    bent *= rest
+    bent *= rest
+    found = 1 - square
+    found += bent
+    bits = 1023 - whole.astype(np.int64)
+    bits <<= 52
+    found *= bits.view(np.float64)
+    return found
+
+
+_PER_LN2, _LN2 = 1 / math.log(2), math.log(2)
 
 
 def _bell(x: Array) -> Array:
@@ -92,7 +141,7 @@ def erf(x: Array) -> Array:
     far = np.multiply(size, size, out=small)
     np.negative(far, out=far)
     np.exp(far, out=far)
-    far *= _tail(size, tables.TAIL)
+    far *= _tail(size)
     np.subtract(1, far, out=far)
     return np.asarray(pick(size <= 1, near, with_sign(far, x)))
 
@@ -125,11 +174,12 @@ def _erfc(x: Array, single: bool = False) -> Array:
     x = np.atleast_1d(x)
     size = np.abs(x)
     if single:
-        size = np.minimum(size, 30)
-        far = _tail(size, tables.TAIL_SINGLE)
-        far *= np.exp(-size * size)
-        return pick(x < 0, 2 - far, far)
-    far = _bell(size) * _tail(np.minimum(size, 1e18), tables.TAIL)
+        size = bounded(size, None, 26)
+        far = _tail(size, True)
+        far *= _short_bell(size)
+        below = x < 0
+        return pick(below, 2 - far, far) if below.any() else far
+    far = _bell(size) * _tail(np.minimum(size, 1e18))
     far = pick(size > 27.3, 0.0, far)
     far = pick(x < 0, 2 - far, far)
     return pick(size < 0.5, 1 - x * polynomial(tables.ERF, np.minimum(size, 1) ** 2), pick(np.isnan(x), x, far))
@@ -141,7 +191,7 @@ erfc_kernel = _of_both(_erfc)
 def _erfcx(x: Array) -> Array:
     x = np.atleast_1d(x)
     size = np.abs(x)
-    far = pick(np.isinf(size), 0.0, _tail(np.minimum(size, 1e300), tables.TAIL))
+    far = pick(np.isinf(size), 0.0, _tail(np.minimum(size, 1e300)))
     return pick(x < 0, 2 / _bell(np.minimum(size, 27)) - far, pick(np.isnan(x), x, far))
 
 
@@ -189,7 +239,7 @@ erfinv_kernel = _by_dtype(_erfinv_short, _in_double(_erfinv))
 def _log_ndtr(x: Array, single: bool = False) -> Array:
     x = np.atleast_1d(x)
     scaled = x * math.sqrt(0.5)
-    tail = _tail(np.clip(-scaled, 0, 1e18), tables.TAIL_SINGLE) if single else _erfcx(np.maximum(-scaled, 0))
+    tail = _tail(np.clip(-scaled, 0, 1e18), True) if single else _erfcx(np.maximum(-scaled, 0))
     left = np.log(tail / 2) - scaled * scaled
     return pick(x < -1, left, np.log1p(-_erfc(scaled, single) / 2))
 
@@ -375,8 +425,8 @@ _BESSEL = {
 
 def _scaled_bessel(order: int, size: Array, single: bool) -> Array:
     small, large = _BESSEL[order, single]
-    series = polynomial if single else chebyshev
-    near = series(small, np.minimum(size, 8) / 4 - 1)
+    series = _short_series if single else chebyshev
+    near = series(small, bounded(size, None, 8) / 4 - 1)
     if order:
         near *= size
     if not (size > 8).any():
@@ -391,7 +441,7 @@ def _i0e(x: Array, single: bool) -> Array:
 
 def _i1e(x: Array, single: bool) -> Array:
     x = np.atleast_1d(x)
-    return np.copysign(_scaled_bessel(1, np.abs(x), single), x)
+    return with_sign(_scaled_bessel(1, np.abs(x), single), x)
 
 
 i0e_kernel = _of_both(_i0e)
