@@ -62,7 +62,7 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     if ambient.grad_enabled and record.grads:
         _check_views(record, values)
     arrays = _arrays(record, values)
-    reduced = holds_reduced(arrays)
+    reduced = holds_reduced(arrays, record.typed)
     if kind == "view":
         return _run_view(record, values, arrays, reduced)
     if ambient.check is not None:
@@ -376,7 +376,7 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
             check_apart(target.array, arrays[1:])
     if ambient.saved_hooks:
         announce_write(target)
-    reduced = holds_reduced(arrays)
+    reduced = holds_reduced(arrays, record.typed)
     outputs = _recalled(record, values)
     if outputs is None:
         outputs = _compute(record, arrays, reduced)
@@ -419,7 +419,10 @@ def _saves_target(node: OpNode) -> bool:
 def _write(record: Overload, arrays: list[Any], target: Array, result: Array) -> None:
     """Write a result; where elements share memory, PyTorch works row by row, each of which reads what those before it wrote."""
     if arrays[0] is not target or not record.is_elementwise or not overlaps(target):
-        write(target, result)
+        if target.dtype in REDUCED:
+            write(target, result)
+        else:
+            target[...] = result
         return
     order = order_of(target.shape, [target])
     wide = [np.broadcast_to(one, target.shape).transpose(order) if isinstance(one, np.ndarray) else one for one in arrays]

@@ -3,7 +3,7 @@
 So PyTorch's kernels on the CPU do it; what differs is said by `reduced` in an operation's record.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,19 @@ EXACT_NUMBERS = frozenset({"mul", "div", "floor_divide"})
 """Operations in which PyTorch does not round a number (or single element) to the reduced precision of the tensor beside it."""
 
 
-_SIMPLE = frozenset({type(None), bool, int, float, str, tuple, list})
 _ROUNDED_NUMBERS = frozenset({"add", "sub", "rsub", "pow"})
 """Operations in which PyTorch rounds a number that is no operand (`alpha`, an exponent)."""
 
 
-def holds_reduced(arguments: list[Any]) -> bool:
-    """Whether any of a kernel's arguments is of reduced precision (a dtype asked for, too), or a list of which one is."""
-    for value in arguments:
-        kind = type(value)
-        if kind is np.ndarray:
-            if value.dtype in REDUCED:
+def holds_reduced(arguments: list[Any], places: Iterable[int]) -> bool:
+    """Whether any of a kernel's arguments at these places is of reduced precision (a dtype asked for, too), or a list of which one is."""
+    for place in places:
+        value = arguments[place]
+        if type(value) is np.ndarray:
+            dtype = value.dtype
+            if dtype is not SINGLE and dtype in REDUCED:
                 return True
-        elif (kind is list and holds_reduced(value)) or (kind not in _SIMPLE and isinstance(value, np.dtype) and value in REDUCED):
+        elif (type(value) is list and holds_reduced(value, range(len(value)))) or (isinstance(value, np.dtype) and value in REDUCED):
             return True
     return False
 

@@ -181,9 +181,11 @@ class Overload:
 
     __slots__ = (
         "_accepted", "_defaults", "_plan", "_required", "_signature", "compact_step", "doc", "is_elementwise", "name", "node",
-        "recorded_step", "spaces", "step", "steps", "tensors", "text", *PARTS,
+        "recorded_step", "spaces", "step", "steps", "tensors", "text", "typed", *PARTS,
     )
 
+    typed: tuple[int, ...]
+    """The places of tensors and of dtypes that are asked for."""
     forward: Callable[..., Any]
     ufunc: Callable[..., Any] | None
     check: Callable[..., None] | None
@@ -241,9 +243,9 @@ class Overload:
         """The parsed signature."""
         if self._signature is None:
             self._signature = Signature(self.text, is_python(self.name, self.spaces))
-            self.tensors = tuple(
-                place for place, param in enumerate(self._signature.params) if param.type in _TENSOR_TYPES
-            )
+            kinds = [param.type for param in self._signature.params]
+            self.tensors = tuple(place for place, kind in enumerate(kinds) if kind in _TENSOR_TYPES)
+            self.typed = tuple(place for place, kind in enumerate(kinds) if kind in _TENSOR_TYPES or kind == "dtype")
         return self._signature
 
     @property
