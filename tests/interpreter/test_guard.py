@@ -107,7 +107,9 @@ kept.trace.tb_next
 np.memmap
 np.fromfile
 np.fromfile
-np.lib
+np.lib.npyio
+np.lib.stride_tricks.np
+np.lib.stride_tricks.as_strided(a, (9,), (8,))
 np.core
 np.memmap
 np.__dict__
@@ -225,7 +227,7 @@ import ctypes; ctypes.CDLL(None)
 import importlib; importlib.import_module("os")
 import pickle; pickle.loads("")
 from torch import os
-from numpy import lib
+from numpy.lib.npyio import DataSource; DataSource()
 from collections import _sys
 from . import x
 """.strip().split("\n")
