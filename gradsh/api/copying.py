@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.attribute_names import COPIED_AS, ScriptBase
+from gradsh.engine.dispatch.attributes import copied_within
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
-from gradsh.engine.values.storage import owner_of
 from gradsh.text.fault import fail
 
 _ATOMS = (
@@ -102,15 +102,7 @@ def _begun(x: object, made: object, memo: Memo | None) -> Any:
 
 def _rebuilt(x: Tensor, kind: type, memo: Memo | None) -> Tensor:
     """Return a leaf over the same memory, or over its copy in `memo`: what PyTorch makes of a tensor that was pickled."""
-    array = x.array
-    if memo is not None:
-        owner = owner_of(array)
-        if id(owner) not in memo:
-            memo[id(owner)] = owner.copy("K").ravel("K")
-            memo.setdefault(id(memo), []).append(owner)
-        start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-        array = np.ndarray(array.shape, array.dtype, memo[id(owner)], start, array.strides)
-    plain = make(array)
+    plain = make(x.array if memo is None else copied_within(x.array, memo))
     plain.counter.version = int(kind is Tensor)  # PyTorch sets a plain tensor's memory in place
     made: Tensor = object.__new__(kind)
     for name in ("array", "descriptor", "own_counter", "grad_fn_ref", "meta", "needs_grad"):

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.inference import inferring, is_inference
-from gradsh.engine.graph.tensor import Tensor, autograd_meta
+from gradsh.engine.graph.tensor import Parameter, Tensor, autograd_meta
 from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import VersionCounter, owner_of
@@ -94,7 +94,7 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         )
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     fresh = object.__new__(type(tensor))
-    fresh.array = _copied(tensor.array)
+    fresh.array = _copied(tensor.array) if isinstance(tensor, Parameter) else copied_within(tensor.array, memo)
     fresh.descriptor = None
     fresh.own_counter = VersionCounter()
     fresh.own_counter.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
@@ -106,6 +106,19 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         autograd_meta(fresh).grad = deep_copy(tensor.meta.grad, memo)
     memo[id(tensor)] = fresh
     return fresh
+
+
+def copied_within(array: Array, memo: dict[Any, Any]) -> Array:
+    """Return the same stretch of a copy of all the memory that an array stands in: a memory is copied once for a memo, as in PyTorch."""
+    owner = owner_of(array)
+    key = "memory", id(owner)
+    if key not in memo:
+        memo[key] = owner.copy("K")
+        memo.setdefault(id(memo), []).append(owner)
+    if array is owner:
+        return memo[key]  # type: ignore[no-any-return]
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, memo[key].ravel("K"), start, array.strides)
 
 
 def _copied(array: Array) -> Array:
