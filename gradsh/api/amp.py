@@ -96,6 +96,11 @@ class Autocast:
         return within
 
 
+def autocast_as_now() -> Autocast:
+    """Return a block in which autocast for the CPU is as it is now: for what is computed again later."""
+    return Autocast("cpu", get_autocast_dtype("cpu"), is_autocast_enabled("cpu"), is_autocast_cache_enabled())
+
+
 @standing_in("autocast", _DISABLED)
 def cuda_autocast(enabled: bool = True, dtype: DType = float16, cache_enabled: bool = True) -> Autocast:
     """Return `autocast` for a GPU."""

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from gradsh.api.amp import autocast_as_now
 from gradsh.api.function import Function
 from gradsh.api.saved import saved_tensors_hooks
 from gradsh.api.selective import Logging
@@ -70,7 +71,7 @@ class NoopSaveInputsBackward(Node):
 class _Frame:
     """One call of checkpoint: the function and its arguments, and what its forward saved."""
 
-    __slots__ = ("checked", "completed", "contexts", "early", "function", "holders", "kwargs", "logs", "random", "saver")
+    __slots__ = ("autocast", "checked", "completed", "contexts", "early", "function", "holders", "kwargs", "logs", "random", "saver")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[object, ...], kwargs: Mapping[str, object], keep: bool, checked: bool,
@@ -85,6 +86,7 @@ class _Frame:
         self.kwargs = kwargs
         self.saver = NoopSaveInputsBackward(args)
         self.random = current().generator.get_state() if keep else None
+        self.autocast = autocast_as_now()
         self.holders: list[weakref.ref[Recomputed]] = []
         self.completed = False
         """Whether the forward is over: what runs a pass within it computes again what it has saved so far."""
@@ -132,7 +134,7 @@ class _Frame:
         try:
             if self.random is not None:
                 ambient.generator.set_state(self.random)
-            with grad_mode(True), self.contexts, saved_tensors_hooks(collect, lambda tensor: tensor):
+            with grad_mode(True), self.autocast, self.contexts, saved_tensors_hooks(collect, lambda tensor: tensor):
                 self.function(*arguments, **self.kwargs)
         except _Enough:
             pass
@@ -309,6 +311,7 @@ class _Reentrant(Function):
         """Run the function unrecorded."""
         ctx.run_function = run_function
         ctx.random = current().generator.get_state() if preserve_rng_state else None
+        ctx.autocast = autocast_as_now()
         ctx.others = tuple(None if isinstance(one, Tensor) else one for one in args)
         ctx.tensors = tuple(isinstance(one, Tensor) for one in args)
         ctx.save_for_backward(*(one for one in args if isinstance(one, Tensor)))
@@ -333,7 +336,7 @@ class _Reentrant(Function):
         before = generator.get_state()
         if ctx.random is not None:
             generator.set_state(ctx.random)
-        with grad_mode(True):
+        with grad_mode(True), ctx.autocast:
             outputs = ctx.run_function(*fresh)
         if ctx.random is not None:
             generator.set_state(before)
