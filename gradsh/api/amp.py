@@ -406,3 +406,14 @@ class GradScaler:
         self._scale = state_dict["scale"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
+
+
+class CpuGradScaler(GradScaler):
+    """The scaler for the CPU by its older name."""
+
+    def __init__(
+        self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5, growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        _deprecated("torch.cpu.amp.GradScaler", "torch.amp.GradScaler('cpu', args...)")
+        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

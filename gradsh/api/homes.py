@@ -39,11 +39,13 @@ _CLASSES = {
     ), "DistributedSampler": "torch.utils.data.distributed",
     "PackedSequence": "torch.nn.utils.rnn", "Muon": "torch.optim", "device_index": "torch.accelerator",
     "DataLoader": "torch.utils.data.dataloader", "Autocast": "torch.amp.autocast_mode", "GradScaler": "torch.amp.grad_scaler",
-    "DataParallel": "torch.nn.parallel.data_parallel", "ScriptModule": "torch.jit", "SummaryWriter": "torch.utils.tensorboard.writer",
+    "DataParallel": "torch.nn.parallel.data_parallel", "ScriptModule": "torch.jit._script",
+    "CpuGradScaler": "torch.cpu.amp.grad_scaler", "SummaryWriter": "torch.utils.tensorboard.writer",
 }
 """Classes that have a file of their own in PyTorch."""
 _NAMES = {
-    "Autocast": "autocast", "DType": "dtype", "Device": "device", "TensorLayout": "layout", "MemoryFormat": "memory_format",
+    "Autocast": "autocast", "CpuGradScaler": "GradScaler",
+    "DType": "dtype", "Device": "device", "TensorLayout": "layout", "MemoryFormat": "memory_format",
     "Handle": "RemovableHandle", "BufferMark": "Buffer", "AnyNode": "Node",
 }
 

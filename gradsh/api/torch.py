@@ -428,7 +428,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.cuda.amp": Namespace("torch.cuda.amp", lazily(
         _AMP, "autocast=cuda_autocast GradScaler custom_fwd=cuda_custom_fwd custom_bwd=cuda_custom_bwd",
     )),
-    "torch.cpu.amp": Namespace("torch.cpu.amp", lazily(_AMP, "autocast=cpu_autocast GradScaler")),
+    "torch.cpu.amp": Namespace("torch.cpu.amp", lazily(_AMP, "autocast=cpu_autocast GradScaler=CpuGradScaler")),
     "torch.backends": Namespace("torch.backends", {
         name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps", "mkldnn", "mkl", "openmp")
     }),

@@ -25,8 +25,8 @@ def is_reduced(array: object) -> bool:
 
 
 def bytes_of(array: Any) -> int:
-    """Return how many bytes the elements of an array take, in PyTorch."""
-    return int(array.nbytes) // 2 if array.dtype == BFLOAT16 else int(array.nbytes)
+    """Return how many bytes the elements of an array take, in PyTorch; of one of its storages, how many it has."""
+    return int(array.nbytes) // 2 if isinstance(array, np.ndarray) and array.dtype == BFLOAT16 else int(array.nbytes)
 
 
 def widened(array: Any) -> Any:

@@ -10,7 +10,7 @@ whole = torch.arange(5.0)
 scale = torch.logspace(-3.3, 0.2, 17)
 double = torch.logspace(-3.3, 0.2, 17, dtype=torch.float64)
 print([value.hex() for value in torch.cat([tenth, falling, few, scale]).double().tolist()])
-print([value.hex() for value in torch.cat([wide, double]).tolist()])
+print([value.hex() for value in wide.tolist()], [f"{value:.13e}" for value in double.tolist()])  # the last bits of powers are the processor's
 
 numbers = torch.tensor([-1.0, 0.5, 2.0])
 for constraint in (constraints.real, constraints.positive, constraints.greater_than(2.0), constraints.less_than(3.0),
