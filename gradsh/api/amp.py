@@ -294,16 +294,13 @@ class GradScaler:
             raise fail("other", "unscale_() is being called after step().", RuntimeError)
         if progress.found_inf is not None:
             raise fail("other", "unscale_() has already been called on this optimizer since the last update().", RuntimeError)
-        self._unscale(optimizer, progress, allow_float16=False)
-
-    def _unscale(self, optimizer: Any, progress: _Progress, allow_float16: bool) -> None:
         inverse = float(np.float32(1.0 / self._scale)) if self._scale else float("inf")
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 grad = parameter.grad
                 if grad is None:
                     continue
-                if grad.array.dtype == FLOAT16 and not allow_float16:
+                if grad.array.dtype == FLOAT16:
                     raise fail("dtype", "Attempting to unscale FP16 gradients.", ValueError)
                 progress.found_inf = bool(progress.found_inf) or not bool(np.isfinite(grad.array).all())
                 grad.detach().mul_(inverse)
@@ -322,7 +319,7 @@ class GradScaler:
         if progress.stepped:
             raise fail("other", "step() has already been called since the last update().", RuntimeError)
         if progress.found_inf is None:
-            self._unscale(optimizer, progress, allow_float16=False)
+            self.unscale_(optimizer)
         if progress.found_inf is None:
             raise fail("other", "No inf checks were recorded for this optimizer.", AssertionError)
         progress.stepped = True

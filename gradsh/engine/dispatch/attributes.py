@@ -94,7 +94,8 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         )
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     fresh = object.__new__(type(tensor))
-    fresh.array = _copied(tensor.array) if isinstance(tensor, Parameter) else copied_within(tensor.array, memo)
+    array, alone = tensor.array, isinstance(tensor, Parameter)  # which shares its copy with nobody
+    fresh.array = array.copy("K") if alone and array.flags.forc else copied_within(array, {} if alone else memo)
     fresh.descriptor = None
     fresh.own_counter = VersionCounter()
     fresh.own_counter.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
@@ -119,16 +120,6 @@ def copied_within(array: Array, memo: dict[Any, Any]) -> Array:
         return memo[key]  # type: ignore[no-any-return]
     start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
     return np.ndarray(array.shape, array.dtype, memo[key].ravel("K"), start, array.strides)
-
-
-def _copied(array: Array) -> Array:
-    """Return a copy that lies in memory as the original does, within a copy of all that memory where that has gaps."""
-    if array.flags.forc:
-        return array.copy("K")
-    owner = owner_of(array)
-    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    whole = owner.copy("K").ravel("K")  # its elements as they follow one another
-    return np.ndarray(array.shape, array.dtype, whole, start, array.strides)
 
 
 def warn_non_leaf_grad() -> None:
