@@ -66,7 +66,9 @@ class AutocastState:
             self.switch(True)
 
     def converted(self, record: Overload, values: list[Any]) -> list[Any] | None:
-        """Return what an operation runs on, None where autocast leaves it alone."""
+        """Return what an operation runs on, None where autocast is off or leaves it alone."""
+        if not self.enabled:
+            return None
         name = record.name.removeprefix("F_")
         if name in _LOWER:
             dtype = self.dtype

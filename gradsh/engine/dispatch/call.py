@@ -1,27 +1,27 @@
 """The general way through an operation: dtypes, kernel, node. It does everything; the fast paths are held to it."""
 
 import weakref
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.ambient import AUTOCAST, Ambient, current
-from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
+from gradsh.engine.dispatch.cancellable import run_kernel
 from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import OpNode, build_node, keep_array, save_inputs, save_results, tangents_to_save
+from gradsh.engine.dispatch.operand_dtypes import unify
 from gradsh.engine.dispatch.saved_hooks import announce_write, dispatch
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
-from gradsh.engine.dispatch.widened_kernels import EXACT_NUMBERS, compute_reduced, holds_reduced, is_operand
+from gradsh.engine.dispatch.widened_kernels import compute_reduced, holds_reduced
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.schema.signature import ArrayAmongTensors
-from gradsh.engine.values.dtype import Array, cpp_name, number_dtype, of_numpy, result_type
+from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
 from gradsh.engine.values.layout import laid, order_of
 from gradsh.engine.values.overlap import check_apart, check_distinct, check_not_zeros, overlaps
-from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, cast_operand, write
+from gradsh.engine.values.reduced import REDUCED, write
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail, fault_of
 
@@ -39,7 +39,7 @@ def run_record(record: Overload, values: list[Any]) -> Any:
             found = True
             break
     ambient = current()
-    if ambient.saved_hooks and found and (autocast := ambient.flags.get(AUTOCAST)) is not None and autocast.enabled:
+    if ambient.saved_hooks and found and (autocast := ambient.flags.get(AUTOCAST)) is not None:
         converted = autocast.converted(record, values)
         if converted is not None:
             with autocast.off():
@@ -171,20 +171,16 @@ def _arrays(record: Overload, values: list[Any]) -> list[Any]:
         record.check(*arrays)
     policy = record.dtypes
     if policy != "keep":
-        _unify(record, arrays, policy)
+        unify(record, arrays, policy)
     return arrays
 
 
 def _compute(record: Overload, arrays: list[Any], reduced: bool) -> object:
     """Run the kernel, on numbers of reduced precision or not; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
-        ambient = current()
-        if (reduced or ambient.default_dtype in REDUCED) and not (record.writes or record.reduced == "own"):
+        if (reduced or current().default_dtype in REDUCED) and not (record.writes or record.reduced == "own"):
             return compute_reduced(record, arrays)
-        check = ambient.check
-        if check is not None and is_long(record.forward, arrays):
-            return run_cancellable(record.forward, arrays, check)
-        return record.forward(*arrays)
+        return run_kernel(record.forward, arrays)
     except ValueError as error:
         if "broadcast" in str(error) and fault_of(error) is None:
             shape: tuple[int, ...] = ()
@@ -192,69 +188,6 @@ def _compute(record: Overload, arrays: list[Any], reduced: bool) -> object:
                 if isinstance(arrays[place], np.ndarray):
                     shape = broadcast_shapes(shape, arrays[place].shape)
         raise
-
-
-def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
-    places = record.tensors or ()
-    operands: list[Array] = []
-    numbers: list[Any] = []
-    for place in places:
-        each = arrays[place]
-        for one in each if type(each) is list else (each,):
-            if isinstance(one, np.ndarray):
-                operands.append(one)
-            elif one is not None:
-                numbers.append(one)
-    first: Any = operands[0].dtype if operands else None
-    if policy == "same":
-        _check_same(record, operands)
-        return
-    default = current().default_dtype
-    common = result_type(operands, numbers, default) if numbers or any(one.dtype != first for one in operands) else first
-    if policy == "float" and common.kind != "f":
-        common = default
-    exact = common in REDUCED and record.name.rstrip("_") in EXACT_NUMBERS and any(is_operand(one, common) for one in operands)
-    for place in places:
-        each = arrays[place]
-        if type(each) is list:
-            arrays[place] = [_cast(one, common) for one in each]
-        elif each is not None:
-            arrays[place] = _cast(each, common if not exact or is_operand(each, common) else SINGLE)
-
-
-def _cast(value: Array | float, dtype: Any) -> Array:
-    if not isinstance(value, np.ndarray):
-        return cast(np.asarray(value), dtype)  # type: ignore[no-any-return]
-    return value if value.dtype == dtype else cast_operand(value, dtype)
-
-
-def _check_same(record: Overload, operands: Sequence[Array]) -> None:
-    names = [of_numpy(one.dtype).title for one in operands]
-    for index, name in enumerate(names):
-        if name != names[0]:
-            message = _different(record.name, index, names, [cpp_name(one.dtype) for one in operands])
-            raise fail("dtype", message, RuntimeError, operation=record.name)
-
-
-def _different(operation: str, index: int, names: list[str], in_cpp: list[str]) -> str:
-    """Return PyTorch's sentence for operands of different dtypes, of which the one at `index` is the first."""
-    a, b = names[0], names[index]
-    match operation:
-        case "mm":
-            return f"expected m1 and m2 to have the same dtype, but got: {in_cpp[0]} != {in_cpp[index]}"
-        case "baddbmm":
-            return "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*in_cpp)
-        case "addmm" if names[1] != names[2]:
-            return f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
-        case "addmm":
-            return f"self and mat2 must have the same dtype, but got {a} and {names[2]}"
-        case "mv":
-            return f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}"
-        case "addmv":
-            return f"addmv input tensors must have the same dtype, but got {', '.join(names[:2])}, and {names[2]}"
-        case "dot":
-            return f"dot : expected both vectors to have same dtype, but found {a} and {b}"
-    return f"expected scalar type {a} but found {b}"
 
 
 def _needs_graph(record: Overload, values: list[Any], ambient: Ambient) -> bool:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
+
 HUGE = 1 << 28
 """Elements from which a kernel is not waited for blindly: about 0.1 s."""
 _LOOK = 0.02
@@ -27,6 +29,14 @@ SUPERLINEAR = frozenset({f"gradsh.ops.{family}" for family in ("decompose", "lin
 def cancellable_from(kernel: Callable[..., object]) -> int:
     """Return the number of elements beyond which a kernel is not waited for blindly."""
     return LARGE if getattr(kernel, "__module__", "") in SUPERLINEAR else HUGE  # a ufunc of an older numpy has none
+
+
+def run_kernel(kernel: Callable[..., Any], arguments: list[Any]) -> Any:
+    """Run a kernel on its arguments; one that may take long can be ended."""
+    check = current().check
+    if check is not None and is_long(kernel, arguments):
+        return run_cancellable(kernel, arguments, check)
+    return kernel(*arguments)
 
 
 def is_long(kernel: Callable[..., object], arguments: list[object]) -> bool:

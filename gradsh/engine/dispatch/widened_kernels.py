@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.cancellable import run_kernel
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.reduced import REDUCED, SINGLE, cast, widened
 from gradsh.text.fault import fail
-
-EXACT_NUMBERS = frozenset({"mul", "div", "floor_divide"})
-"""Operations in which PyTorch does not round a number (or single element) to the reduced precision of the tensor beside it."""
-
 
 _ROUNDED_NUMBERS = frozenset({"add", "sub", "rsub", "pow"})
 """Operations in which PyTorch rounds a number that is no operand (`alpha`, an exponent)."""
@@ -35,11 +32,6 @@ def holds_reduced(arguments: list[Any], places: Iterable[int]) -> bool:
     return False
 
 
-def is_operand(value: Any, dtype: Any) -> bool:
-    """Whether an operand decides the dtype of a result beside numbers and single elements of other dtypes."""
-    return isinstance(value, np.ndarray) and bool(value.ndim or value.dtype == dtype)
-
-
 def compute_reduced(record: Overload, arrays: list[Any]) -> object:
     """Run the kernel on arguments in float32; its results are rounded to the dtype of the first operand, or to the one asked for.
 
@@ -55,17 +47,17 @@ def compute_reduced(record: Overload, arrays: list[Any]) -> object:
     if reduced is not None and record.reduced and not takes_float32:
         raise _unsupported(record.reduced, of_numpy(reduced).title)
     if record.dtypes == "keep" and not takes_float32 and len({one.dtype for one in operands if np.ndim(one) and one.dtype.kind == "f"}) > 1:
-        return record.forward(*arrays)
+        return run_kernel(record.forward, arrays)
     first = reduced if record.dtypes != "keep" else next(iter(dtypes), None)  # where dtypes are unified, float32 is a number's
     if asked is None and not dtypes and (default := current().default_dtype) in REDUCED:  # floats without a dtype of their own
-        return with_single_default(lambda: _all_narrowed(record.forward(*arrays), default, None))
+        return with_single_default(lambda: _all_narrowed(run_kernel(record.forward, arrays), default, None))
     dtype = first if asked is None else asked
     if record.name.rstrip("_") in _ROUNDED_NUMBERS:
         arrays = [float(cast(np.asarray(one), dtype)) if type(one) is float else one for one in arrays]
     if asked in REDUCED:
         arrays = [SINGLE if one is asked else one for one in arrays]
     arrays = [[widened(one) for one in each] if type(each) is list else widened(each) for each in arrays]
-    found = record.forward(*arrays)
+    found = run_kernel(record.forward, arrays)
     if dtype not in REDUCED:
         return found
     return _all_narrowed(found, dtype, 1 if record.reduced == "mixed" and SINGLE in dtypes else None)
