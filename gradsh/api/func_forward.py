@@ -5,7 +5,8 @@ from typing import Any
 
 from gradsh.api.func import _Call, _cut, _split, jacrev
 from gradsh.api.modes import enable_grad
-from gradsh.api.trees import form, rebuilt, tensors_of
+from gradsh.api.pytree import tree_structure
+from gradsh.api.trees import rebuilt, tensors_of
 from gradsh.engine.ambient import BATCHED, TRANSFORMED, flagged
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.dispatch.tangents import Level, close, opened, set_tangent, tangent_of
@@ -22,10 +23,10 @@ def jvp(
     """Return the outputs, and the Jacobian times the tangents."""
     if not isinstance(primals, tuple):
         raise _refused("Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    if form(primals) != form(tangents):
+    if tree_structure(primals) != tree_structure(tangents):
         raise _refused(
             "Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, tangents "
-            f"also must be. Got primals with structure {form(primals)} and tangents with structure {form(tangents)}"
+            f"also must be. Got primals with structure {tree_structure(primals)} and tangents with structure {tree_structure(tangents)}"
         )
     if not tensors_of(primals):
         raise _refused("Expected primals to contain at least one Tensor.")
@@ -86,8 +87,8 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Ca
         ) if reached else (None,) * len(call.inputs)
 
     def product(*tangents: object) -> object:
-        if form(tangents) != form(primals):
-            message = f"Expected the tangents {form(tangents)} to have the same argspec as the primals {form(primals)}"
+        if tree_structure(tangents) != tree_structure(primals):
+            message = f"Expected the tangents {tree_structure(tangents)} to have the same argspec as the primals {tree_structure(primals)}"
             raise fail("value", message, RuntimeError)
         given = tensors_of(tangents)
         for place, (one, like) in enumerate(zip(given, call.inputs, strict=True)):

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.trees import form, leaves_of, rebuilt, spread, tensors_of
+from gradsh.api.pytree import tree_leaves, tree_structure
+from gradsh.api.trees import rebuilt, spread, tensors_of
 from gradsh.engine.ambient import BATCHED, TRANSFORMED, current, flagged, standing_in, tell
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
@@ -56,7 +57,7 @@ def vmap(
         if not size:
             return rebuilt(rounds[0], iter([_stacked((one,), dim, {}).narrow(dim, 0, 0) for one, dim in zip(
                 tensors_of(rounds[0]), ends, strict=True)]))
-        chosen = [dim for dim, one in zip(dims, leaves_of(args), strict=True) if isinstance(one, Tensor)]
+        chosen = [dim for dim, one in zip(dims, tree_leaves(args), strict=True) if isinstance(one, Tensor)]
         made = {_key(column, dim): one for column, dim, one in zip(_columns(picked), chosen, tensors_of(args), strict=True)}
         return rebuilt(rounds[0], iter([
             column[0] if dim is None else _stacked(column, dim, made) for column, dim in zip(_columns(rounds), ends, strict=True)]))
@@ -75,10 +76,11 @@ def _mapped(name: str, in_dims: Any, args: tuple[object, ...]) -> tuple[list[int
         raise fail("value", f"vmap({name})(<inputs>): {message}unsupported.", ValueError)
     dims = spread(in_dims, args)
     if dims is None:
-        message = f"in_dims is not compatible with the structure of `inputs`. in_dims has structure {form(in_dims)} but inputs has "
-        raise fail("value", f"{head}{message}structure {form(args)}.", ValueError)
+        asked, had = tree_structure(in_dims), tree_structure(args)
+        message = f"in_dims is not compatible with the structure of `inputs`. in_dims has structure {asked} but inputs has structure {had}."
+        raise fail("value", head + message, ValueError)
     sizes = []
-    for place, (dim, one) in enumerate(zip(dims, leaves_of(args), strict=True)):
+    for place, (dim, one) in enumerate(zip(dims, tree_leaves(args), strict=True)):
         if dim is None:
             continue
         if not isinstance(dim, int):
@@ -106,19 +108,20 @@ def _ends(name: str, out_dims: Any, results: Any) -> list[Any]:
     given = out_dims[0] if isinstance(results, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
     dims = spread(given, results)
     if dims is None:
-        message = f"out_dims is not compatible with the structure of `outputs`. out_dims has structure {form(out_dims)} but outputs has "
-        raise fail("value", f"vmap({name}, ..., out_dims={out_dims})(<inputs>): {message}structure {form(results)}.", ValueError)
-    for dim, one in zip(dims, leaves_of(results), strict=True):
+        asked, had = tree_structure(out_dims), tree_structure(results)
+        head = f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`."
+        raise fail("value", f"{head} out_dims has structure {asked} but outputs has structure {had}.", ValueError)
+    for dim, one in zip(dims, tree_leaves(results), strict=True):
         if dim is not None and not isinstance(one, Tensor):
             message = f"`{name}` must only return Tensors, got type {type(one)}. Did you mean to set out_dims= to None for output?"
             raise fail("type", f"vmap({name}, ...): {message}", ValueError)
-    return [dim for dim, one in zip(dims, leaves_of(results), strict=True) if isinstance(one, Tensor)]
+    return [dim for dim, one in zip(dims, tree_leaves(results), strict=True) if isinstance(one, Tensor)]
 
 
 def _picked(args: tuple[object, ...], dims: list[int | None], row: int | None) -> Any:
     """Return the arguments with one element of each batch, zeros of its shape for no row."""
     zeros: Any = find("zeros")
-    tensors = [(one, dim) for one, dim in zip(leaves_of(args), dims, strict=True) if isinstance(one, Tensor)]
+    tensors = [(one, dim) for one, dim in zip(tree_leaves(args), dims, strict=True) if isinstance(one, Tensor)]
     return rebuilt(args, iter([
         one if dim is None else one.select(dim, row) if row is not None
         else zeros([extent for place, extent in enumerate(one.shape) if place != dim], dtype=one.dtype)

@@ -10,7 +10,7 @@ from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.reduced import as_dtype
+from gradsh.engine.values.reduced import in_dtype
 from gradsh.ops.create import TORCH
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.random import in_memory_order
@@ -120,8 +120,8 @@ def _alpha_dropout(times: Any, input: object, p: float, feature: bool = False) -
     else:
         noise = in_memory_order(array, lambda shape, flat: stream.bernoulli(1 - p, shape, array.dtype))
     shift = ((noise + array.dtype.type(-1)) * array.dtype.type(_ALPHA * a)) + array.dtype.type(_ALPHA * a * p)
-    scaled = times(input, _drawn(as_dtype(noise * array.dtype.type(a), array.dtype)))
-    return find("add_")(scaled, make(as_dtype(shift, array.dtype)))
+    scaled = times(input, _drawn(in_dtype(noise * array.dtype.type(a), array.dtype)))
+    return find("add_")(scaled, make(in_dtype(shift, array.dtype)))
 
 
 composite(

@@ -14,7 +14,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
 from gradsh.engine.values.device import CPU, Device, check_device
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
-from gradsh.engine.values.reduced import as_dtype
+from gradsh.engine.values.reduced import in_dtype
 from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.create import LIKE, TORCH, alike, check_bytes, factory, finished
 from gradsh.ops.kernels.geometry import array_of, memory_order
@@ -337,20 +337,20 @@ def _check_std(std: Array) -> None:
 def _normal_both(mean: Array, std: Array, generator: object) -> Array:
     _check_std(std)
     shape = np.broadcast_shapes(mean.shape, std.shape)
-    scaled = as_dtype(_standard(shape, mean.dtype, generator) * std, mean.dtype)
-    return as_dtype(scaled + mean, mean.dtype)
+    scaled = in_dtype(_standard(shape, mean.dtype, generator) * std, mean.dtype)
+    return in_dtype(scaled + mean, mean.dtype)
 
 
 def _normal_mean(mean: Array, std: float, generator: object) -> Array:
     if std < 0:
         raise fail("value", f"normal expects std >= 0.0, but found std {std:g}", RuntimeError)
     dtype = mean.dtype
-    return as_dtype(as_dtype(_standard(mean.shape, dtype, generator) * mean.dtype.type(std), dtype) + mean, dtype)
+    return in_dtype(in_dtype(_standard(mean.shape, dtype, generator) * mean.dtype.type(std), dtype) + mean, dtype)
 
 
 def _normal_std(mean: float, std: Array, generator: object) -> Array:
     _check_std(std)
-    return as_dtype(as_dtype(_standard(std.shape, std.dtype, generator) * std, std.dtype) + std.dtype.type(mean), std.dtype)
+    return in_dtype(in_dtype(_standard(std.shape, std.dtype, generator) * std, std.dtype) + std.dtype.type(mean), std.dtype)
 
 
 op(

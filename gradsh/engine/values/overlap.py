@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.reduced import as_dtype
+from gradsh.engine.values.reduced import in_dtype
 from gradsh.engine.values.storage import stands_for_zeros
 from gradsh.text.fault import fail
 
@@ -68,7 +68,7 @@ def reads_what_it_writes(target: Array, source: Array) -> bool:
 
 def write_in_order(target: Array, places: Array, source: Array) -> None:
     """Write into the elements at places (as `target.flat` counts) one after the other, as PyTorch does."""
-    given = np.broadcast_to(as_dtype(source, target.dtype), places.shape)
+    given = np.broadcast_to(in_dtype(source, target.dtype), places.shape)
     for index in np.ndindex(places.shape):
         target.flat[places[index]] = given[index]
 

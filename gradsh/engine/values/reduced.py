@@ -1,7 +1,7 @@
 """float16 and bfloat16: how numbers of reduced precision are kept, and how others become such numbers.
 
-PyTorch's kernels on the CPU widen them to float32, compute, and round the result once. So does `dispatch/call.py` with every
-kernel of this package, none of which knows these dtypes.
+PyTorch's kernels on the CPU widen them to float32, compute, and round the result once. So does
+`dispatch/widened_kernels.py` with every kernel of this package, none of which knows these dtypes.
 
 numpy has float16 but no bfloat16. An array of bfloat16 holds float32 numbers of the other byte order, all of which bfloat16 has:
 to numpy that is a dtype of its own, which promotes as bfloat16 does and which no fast path takes for float32.
@@ -63,7 +63,7 @@ def cast_operand(array: Any, dtype: Any) -> Any:
     return cast(array, dtype)
 
 
-def as_dtype(array: Any, dtype: Any) -> Any:
+def in_dtype(array: Any, dtype: Any) -> Any:
     """Return an array in a dtype: itself, if it has that."""
     array = np.asarray(array)
     return array if array.dtype == dtype else cast(array, dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.parallel import BLOCK, Block, shared
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy, result_type
-from gradsh.engine.values.reduced import as_dtype
+from gradsh.engine.values.reduced import in_dtype
 from gradsh.text.fault import fail
 
 ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
@@ -56,7 +56,7 @@ def common_dtype(*operands: object) -> NumpyDType:
 def together(*operands: object) -> list[Any]:
     """Return the operands as arrays of their common dtype; None stays None."""
     dtype = common_dtype(*operands)
-    return [None if one is None else as_dtype(one, dtype) for one in operands]
+    return [None if one is None else in_dtype(one, dtype) for one in operands]
 
 
 def in_blocks(function: Callable[..., Any], *arrays: Any, into: bool = False) -> Array:
