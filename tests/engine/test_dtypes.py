@@ -112,3 +112,11 @@ def test_anomaly_detection_does_not_end_what_else_looks_at_operations():
         for _ in range(20):
             assert (x @ x).dtype is torch.bfloat16
     assert (x @ x).dtype is torch.float32
+
+
+def test_muon_rounds_what_it_writes():
+    p = torch.nn.Parameter(torch.arange(12.0).reshape(4, 3).bfloat16() / 7)
+    optimizer = torch.optim.Muon([p], lr=0.02)
+    (p * p).sum().backward()
+    optimizer.step()
+    assert p.detach().equal(p.detach().float().bfloat16())

@@ -21,7 +21,7 @@ from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.reduced import cast, is_reduced
+from gradsh.engine.values.reduced import BFLOAT16, cast, is_reduced, rounded_to_bfloat16
 from gradsh.text.fault import fail
 
 _DUPLICATES = (
@@ -145,15 +145,17 @@ class Optimizer(ScriptBase):
                 meta = parameter.meta
                 if meta is None or meta.grad is None:
                     continue
-                reduced = is_reduced(parameter.array) and type(self)._recorded is not Optimizer._recorded
-                if reduced or group.get("differentiable"):  # operations round at each step
-                    if group.get("foreach") and not reduced:
+                by_operations = is_reduced(parameter.array) and type(self)._recorded is not Optimizer._recorded  # which round at each step
+                if by_operations or group.get("differentiable"):
+                    if group.get("foreach") and not by_operations:
                         raise fail("assert", "_foreach ops don't support autograd", AssertionError)
                     self._recorded(parameter, -meta.grad if group.get("maximize") else meta.grad, group)
                     continue
                 announce_write(parameter)
                 grad = meta.grad.array
                 self._update(parameter, -grad if group.get("maximize") else grad, group)
+                if parameter.array.dtype == BFLOAT16:  # numpy does not round to it
+                    parameter.array[...] = rounded_to_bfloat16(parameter.array)
 
     def _state(self, parameter: Tensor, *zeros: str, **values: float) -> ParamState:
         """Return a parameter's state; at first no steps, `values` as numbers, and `zeros` as tensors like the parameter."""
