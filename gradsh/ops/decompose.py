@@ -11,7 +11,8 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.ops.kernels.geometry import array_of
-from gradsh.ops.kernels.lapack import columns_of, each, routine
+from gradsh.ops.kernels.lapack import columns_of, each
+from gradsh.process.lapack import routine
 from gradsh.ops.kernels.lu import (
     PLAIN,
     _LinAlgError,
