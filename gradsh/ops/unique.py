@@ -45,7 +45,7 @@ def _sorted(flat: Array, return_inverse: bool) -> Any:
     return values, counts, counts
 
 
-def _whole(self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Array, ...]:
+def _whole(self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Array, Array, Array]:
     flat = self.reshape(-1)
     values, inverse, counts = _counted(flat) or _sorted(flat, return_inverse)
     nothing = counts[:0]

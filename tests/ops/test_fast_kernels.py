@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.engine.rng import float32_math, normals
+from gradsh.engine.rng import float32_math, generator, normals
 from gradsh.engine.rng.generator import Generator
-from gradsh.engine.rng import generator
 from gradsh.ops import decompose, householder
 from gradsh.ops.kernels import accurate_sum, common, elementary, lu, remainders, running, shrinking
 from gradsh.ops.kernels.lu import lu_factor

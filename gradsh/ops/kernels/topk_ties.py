@@ -41,10 +41,7 @@ def _first_as_heap(row: Array, k: int, largest: bool, before: Before) -> list[An
     start = k
     while start < len(row):
         part, top = row[start : 2 * start], items[0][0]
-        if top != top:  # nan
-            ahead = np.zeros(part.shape, bool) if largest else ~np.isnan(part)
-        else:
-            ahead = ~(part <= top) if largest else part < top
+        ahead = ~(part <= top) if largest else ~(part >= top)  # or nan, of which `before` judges
         for place in np.flatnonzero(ahead).tolist():
             items.append((part[place].item(), start + place))
             if before(items[-1], items[0]):
