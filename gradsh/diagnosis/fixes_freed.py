@@ -349,11 +349,11 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
     stepped = any(call_in(site, "step") for site in finder.code.sites)  # else the graph can be kept
     for level, whole in product(reversed(finder.levels(needed)), (False, True) if stepped else (False,)):
         needs = slice_before(finder, level)
-        sources = [site for site in (slice_before(finder, level, freed=True) if whole and needs else needs)
-                   if not (first is not None and _later(site, first))]
-        if level.loops:
-            sources = [site for site in sources if site.loops and site.loops[-1] is level.loops[-1]]
-        simple = [site for site in sources if isinstance(site.statement, tree.Assign) and site.alone()]
+        freed = slice_before(finder, level, freed=True) if needs else []
+        sources = [site for site in (freed if whole else needs) if not (first is not None and _later(site, first))]
+        near = [site for site in sources if not level.loops or (site.loops and site.loops[-1] is level.loops[-1])]
+        simple = [site for site in near if isinstance(site.statement, tree.Assign) and site.alone()]
+        partial = len(simple) < len(sources) or (not whole and len(freed) > len(needs))  # of what has to be there anew
         if not simple:
             simple = _storing_call(finder, level, first)
         if not simple:
@@ -361,7 +361,7 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
         reader = _first_after(finder, level, simple, first)
         words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {reader.line}"
         finder.offer(words, Draft().insert(reader, "before", *dedented(simple)),
-                     "costs a forward, keeps no buffers", changes=f"costs a forward; {UPDATED}")
+                     "costs a forward, keeps no buffers", changes=f"costs a forward; {UPDATED}", guess=partial)
 
 
 def _storing_call(finder: Finder, level: Site, first: Place | None) -> list[Site]:
