@@ -25,7 +25,9 @@ def freed(finder: Finder) -> None:
         _written_to_keep(finder)
         return
     in_each_pass(finder)
-    cut_unserved(finder, cause.freed)
+    apart = not _same_result(finder)  # else both passes go through one graph, and what is cut off for one is for the other
+    if apart:
+        cut_unserved(finder, cause.freed)
     called = cause.needed is not None and finder.parting(cause.freed, cause.needed) is not None  # one function, called twice
     if cause.repeated and not called:
         if cause.carried:
@@ -39,12 +41,13 @@ def freed(finder: Finder) -> None:
         memory_emptied(finder)
     else:
         stepped = _steps_between(finder)
-        if stepped:
+        if stepped and apart:
             cut_off(finder, cause.freed)
-        second_cut_off(finder)
+        if apart:
+            second_cut_off(finder)
         cut = bool(finder.fixes)
         _unless_tried(finder, retained, doubtful=stepped)
-        if not stepped:  # the gradients of both passes add up
+        if not stepped and apart:  # the gradients of both passes add up
             cut_off(finder, cause.freed)
         if cause.carried and not cut:
             carried(finder)
@@ -61,6 +64,18 @@ def _unless_tried(finder: Finder, rule: Callable[[Finder], None], *, doubtful: b
     rule(finder)
     if doubtful:
         finder.fixes[known:] = [fix._replace(guess=True) for fix in finder.fixes[known:]]
+
+
+def _same_result(finder: Finder) -> bool:
+    """Whether two statements go back from one result: from one path that nothing binds between them."""
+    freed, needed = finder.cause.freed, finder.cause.needed
+    parted = finder.parting(freed, needed) if freed is not None and needed is not None else None
+    if parted is None:
+        return False
+    first, second = parted
+    root = _plain_root(first)
+    return root != "" and root == _plain_root(second) and not any(
+        root in written(site.statement) for site in finder.code.sites if site.same_scope(first) and first.line < site.line < second.line)
 
 
 def _steps_between(finder: Finder) -> bool:
