@@ -20,8 +20,10 @@ _SURE = (tree.Compare, tree.UnaryOp, tree.List, tree.Set, tree.Dict, tree.ListCo
 
 
 class Values:
-    """Tells how the values of a program's top-level statements are shown. `helper` is the name of the function that shows some, `read_again` whether
-    the program reads the last values."""
+    """Tells how the values of a program's top-level statements are shown.
+
+    `helper` is the name of the function that shows some, `read_again` whether the program reads the last values.
+    """
 
     def __init__(self, body: Sequence[stmt], names: PythonNames) -> None:
         self.names = names
