@@ -198,6 +198,25 @@ def test_the_first_way_works(tmp_path: Path, program: str) -> None:
     assert run_python(path).status == 0, fix["words"]
 
 
+@pytest.mark.parametrize(("before", "second"), [
+    ("y = net(x)\nloss = (y ** 2).sum()\n", "loss.backward()"),
+    ("y = torch.zeros(1, 2)\ny[0, 0] = net(x)[0, 0] ** 2\n", "y.sum().backward()"),
+    ("y = net(x)\nloss = 0\nfor row in y:\n    loss += row.pow(2).sum()\n", "loss.backward()"),
+], ids=["two steps", "written parts", "a sum in a loop"])
+def test_each_way_without_a_trial_builds_all_that_is_freed(tmp_path: Path, before: str, second: str) -> None:
+    pytest.importorskip("torch")
+    program = f"import torch\n\nnet = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2)\n{before}{second}\n{second}\n"
+    path = tmp_path / "prog.py"
+    path.write_text(program, encoding="utf-8")
+    (event,) = [one for one in trace("--format", "json", "prog.py", folder=tmp_path).events if one["event"] == "error"]
+    ways = [fix for fix in event["fixes"] if fix["edits"]]
+    assert ways
+    for fix in ways:
+        edits = tuple(Edit(one["line"], one["how"], one["text"]) for one in fix["edits"])
+        path.write_text("\n".join(applied(program.split("\n"), edits)[0]), encoding="utf-8")
+        assert run_python(path).status == 0, fix["words"]
+
+
 def test_what_each_pass_binds_anew_is_not_detached(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (tmp_path / "prog.py").write_text(LANGUAGE_MODEL, encoding="utf-8")
