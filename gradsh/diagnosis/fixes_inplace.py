@@ -30,9 +30,11 @@ def leaf_inplace(finder: Finder) -> None:
     site = finder.site(finder.cause.needed)
     if site is None:
         return
+    if call_in(site, "backward") is not None:  # what it writes is gone back from
+        _anew(finder, site)
+        return
     _listed_again(finder, site)
-    update = _is_update(finder, site)
-    if update:
+    if _is_update(finder, site):
         _unrecorded(finder, site)
         _anew(finder, site)
     else:
@@ -115,9 +117,11 @@ def _anew(finder: Finder, site: Site) -> None:
     new = anew(site.statement, site.source, place.span)
     path = written_path(site)
     effect = f"{path or 'it'} is then a new tensor and no leaf: the gradient then flows through it to the leaf"
+    if new is not None and new[0] != site.statement.span:
+        effect = "the result is then a new tensor: the gradient then flows through it to the leaf, which keeps its values"
     if new is not None and not _rebinding_is_lost(finder, site, path):
         finder.offer(f"if it is part of the computation: `{new[1]}` on line {site.line}",
-                     Draft().replace(site.source, *new), effect, changes=effect)
+                     Draft().replace(site.source, *new), effect, changes=effect, guess=".grad" in site.text)
     if path:
         line = f"{path} = {path}.clone()"
         if new is None and not _rebinding_is_lost(finder, site, path):

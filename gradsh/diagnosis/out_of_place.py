@@ -59,7 +59,7 @@ def _chain(call: tree.Call, source: Source) -> tuple[str, str] | None:
     path = path_of(node)
     if path == "torch" and len(names) == 1 and names[0][0].endswith("_") and call.args and (first := path_of(call.args[0])):
         return first, f"torch.{names[0][0].removesuffix('_')}{names[0][1]}"
-    if not path or not any(name.endswith("_") for name, _ in names):
+    if not path or not names[0][0].endswith("_"):  # what is called last is the statement's value
         return None
     text = path
     for name, arguments in reversed(names):

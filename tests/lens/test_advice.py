@@ -198,14 +198,16 @@ def test_the_first_way_works(tmp_path: Path, program: str) -> None:
     assert run_python(path).status == 0, fix["words"]
 
 
-@pytest.mark.parametrize(("before", "second"), [
-    ("y = net(x)\nloss = (y ** 2).sum()\n", "loss.backward()"),
-    ("y = torch.zeros(1, 2)\ny[0, 0] = net(x)[0, 0] ** 2\n", "y.sum().backward()"),
-    ("y = net(x)\nloss = 0\nfor row in y:\n    loss += row.pow(2).sum()\n", "loss.backward()"),
-], ids=["two steps", "written parts", "a sum in a loop"])
-def test_each_way_without_a_trial_builds_all_that_is_freed(tmp_path: Path, before: str, second: str) -> None:
+@pytest.mark.parametrize("body", [
+    "y = net(x)\nloss = (y ** 2).sum()\nloss.backward()\nloss.backward()",
+    "y = torch.zeros(1, 2)\ny[0, 0] = net(x)[0, 0] ** 2\ny.sum().backward()\ny.sum().backward()",
+    "y = net(x)\nloss = 0\nfor row in y:\n    loss += row.pow(2).sum()\nloss.backward()\nloss.backward()",
+    "net.weight.relu_().sum().backward()",
+    "w = net.weight\nw.sum().backward()\nw -= 0.1 * w.grad\nw.grad.zero_()",
+], ids=["two steps", "written parts", "a sum in a loop", "a chain", "an update"])
+def test_each_way_works_without_a_trial(tmp_path: Path, body: str) -> None:
     pytest.importorskip("torch")
-    program = f"import torch\n\nnet = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2)\n{before}{second}\n{second}\n"
+    program = f"import torch\n\nnet = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2)\n{body}\n"
     path = tmp_path / "prog.py"
     path.write_text(program, encoding="utf-8")
     (event,) = [one for one in trace("--format", "json", "prog.py", folder=tmp_path).events if one["event"] == "error"]
