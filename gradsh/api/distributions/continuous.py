@@ -212,8 +212,7 @@ class Independent(Distribution):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return all values, along a new first axis."""
         if self.reinterpreted_batch_ndims > 0:
-            message = "Enumeration over cartesian product is not implemented"
-            raise fail("type", message, NotImplementedError)
+            raise fail("type", "Enumeration over cartesian product is not implemented", NotImplementedError)
         return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self) -> str:

@@ -49,20 +49,9 @@ class Gamma(Distribution):
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(shape_of(self.concentration, concentration, rate), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable value."""
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        """The variance."""
-        return self.concentration / self.rate.pow(2)
+    mean = property(lambda self: self.concentration / self.rate)
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = property(lambda self: self.concentration / self.rate.pow(2))
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
         """Return a sample through which gradients reach the parameters."""
@@ -105,10 +94,7 @@ class Dirichlet(Distribution):
         shape = Size(batch_shape)
         return self._expanded(shape, {"concentration": shape + self.event_shape})
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     @property
     def mode(self) -> Tensor:
@@ -148,33 +134,16 @@ class Beta(Distribution):
     arg_constraints = Constraints(concentration1=constraints.positive, concentration0=constraints.positive)
     support = constraints.unit_interval
     has_rsample = True
+    _parts = ("_dirichlet",)
 
     def __init__(self, concentration1: object, concentration0: object, validate_args: bool | None = None) -> None:
         both = broadcast_all(concentration1, concentration0)
         self._dirichlet = Dirichlet(find("stack")(list(both), -1))
         super().__init__(shape_of(both[0], concentration1, concentration0), validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._expanded(Size(batch_shape), {})
-        made._dirichlet = self._dirichlet.expand(batch_shape)
-        return made
-
-    @property
-    def concentration1(self) -> Tensor:
-        """The weight of 1."""
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        """The weight of 0."""
-        return self._dirichlet.concentration[..., 1]
-
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
+    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
+    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
+    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
     mode = property(lambda self: self._dirichlet.mode[..., 0])
 
     @property
@@ -214,6 +183,8 @@ class StudentT(Distribution):
     arg_constraints = Constraints(df=constraints.positive, loc=constraints.real, scale=constraints.positive)
     support = constraints.real
     has_rsample = True
+    _parameters = ("df", "loc", "scale")
+    _parts = ("_chi2",)
 
     def __init__(self, df: object, loc: object = 0.0, scale: object = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
@@ -221,13 +192,6 @@ class StudentT(Distribution):
         super().__init__(self.df.size(), validate_args=validate_args)
 
     mode = property(lambda self: self.loc)
-
-    def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        shape = Size(batch_shape)
-        made = self._expanded(shape, dict.fromkeys(("df", "loc", "scale"), shape))
-        made._chi2 = self._chi2.expand(shape)
-        return made
 
     @property
     def mean(self) -> Tensor:

@@ -39,11 +39,6 @@ class MixtureSameFamily(Distribution):
         self.component_distribution = component_distribution
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        """False: a choice has no gradient."""
-        return False
-
     support = property(lambda self: self.component_distribution.support)
 
     def _weighted(self, values: Tensor) -> Tensor:

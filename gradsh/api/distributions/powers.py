@@ -1,31 +1,19 @@
 """Distributions of powers: Pareto's, Weibull's, and that of the reciprocal of gamma distributed values."""
 
 import math
-from typing import Any, Self
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.continuous import Exponential
-from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all
+from gradsh.api.distributions.distribution import Constraints, broadcast_all
 from gradsh.api.distributions.gamma import Gamma
 from gradsh.api.distributions.tails import EULER
-from gradsh.api.distributions.transformed import TransformedDistribution
+from gradsh.api.distributions.transformed import MadeAnew
 from gradsh.api.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 
 
-class _Power(TransformedDistribution):
-    """A distribution that is made anew of its two parameters where they are expanded."""
-
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`."""
-        kind: Any = type(self)
-        return kind(*(getattr(self, name).expand(batch_shape) for name in self._parameters), validate_args=False)
-
-    __repr__ = Distribution.__repr__
-
-
-class Pareto(_Power):
+class Pareto(MadeAnew):
     """Pareto's distribution of values from `scale` on: their density falls with the power `alpha + 1`."""
 
     arg_constraints = Constraints(alpha=constraints.positive, scale=constraints.positive)
@@ -56,7 +44,7 @@ class Pareto(_Power):
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
-class Weibull(_Power):
+class Weibull(MadeAnew):
     """Weibull's distribution."""
 
     arg_constraints = Constraints(scale=constraints.positive, concentration=constraints.positive)
@@ -88,7 +76,7 @@ class Weibull(_Power):
         return EULER * (1 - self.concentration_reciprocal) + (self.scale * self.concentration_reciprocal).log() + 1
 
 
-class InverseGamma(_Power):
+class InverseGamma(MadeAnew):
     """The distribution of 1 / x, where x is gamma distributed."""
 
     arg_constraints = Constraints(concentration=constraints.positive, rate=constraints.positive)

@@ -1,12 +1,12 @@
 """Distributions with heavy or long tails: Cauchy's and Gumbel's."""
 
 import math
-from typing import Any, Self
+from typing import Any
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.continuous import Uniform
 from gradsh.api.distributions.distribution import NUMBERS, Constraints, Distribution, broadcast_all, shape_of
-from gradsh.api.distributions.transformed import TransformedDistribution
+from gradsh.api.distributions.transformed import MadeAnew
 from gradsh.api.distributions.transforms import AffineTransform, ExpTransform
 from gradsh.api.settings import finfo
 from gradsh.engine.graph.tensor import Tensor
@@ -55,11 +55,12 @@ class Cauchy(Distribution):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class Gumbel(TransformedDistribution):
+class Gumbel(MadeAnew):
     """Gumbel's distribution of largest values."""
 
     arg_constraints = Constraints(loc=constraints.real, scale=constraints.positive)
     support = constraints.real
+    _parameters = ("loc", "scale")
 
     def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -70,10 +71,6 @@ class Gumbel(TransformedDistribution):
         ones = find("ones_like")(self.scale)
         steps = [ExpTransform().inv, AffineTransform(0, -ones), ExpTransform().inv, AffineTransform(loc, -self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
-
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`."""
-        return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
 
     mean = property(lambda self: self.loc + self.scale * EULER)
     mode = property(lambda self: self.loc)
@@ -88,5 +85,3 @@ class Gumbel(TransformedDistribution):
     def entropy(self) -> Tensor:
         """Return the entropy."""
         return self.scale.log() + (1 + EULER)
-
-    __repr__ = Distribution.__repr__

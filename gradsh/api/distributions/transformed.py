@@ -100,6 +100,17 @@ class TransformedDistribution(Distribution):
         return f"{type(self).__name__}()"
 
 
+class MadeAnew(TransformedDistribution):
+    """A distribution that is made anew of its parameters where they are expanded."""
+
+    def expand(self, batch_shape: object) -> Self:
+        """Return this distribution with its parameters expanded to `batch_shape`."""
+        kind: Any = type(self)
+        return kind(*(getattr(self, name).expand(batch_shape) for name in self._parameters), validate_args=False)
+
+    __repr__ = Distribution.__repr__
+
+
 class LogNormal(TransformedDistribution):
     """The distribution of exp(x) where x is normal."""
 
