@@ -18,16 +18,7 @@ from gradsh.ops.copy_cast import clone
 from gradsh.ops.join import at_least
 from gradsh.ops.kernels.geometry import array_of, resolve_size, view_strides
 from gradsh.ops.layout import contiguous_format
-from gradsh.ops.view import (
-    expand,
-    permute,
-    reshape_alias,
-    sum_to_shape,
-    transpose,
-    unsafe_view,
-    unsqueeze,
-    view,
-)
+from gradsh.ops.view import expand, permute, reshape_alias, sum_to_shape, transpose, unsafe_view, unsqueeze, view
 from gradsh.text.fault import fail
 
 
