@@ -164,7 +164,7 @@ def clear_autocast_cache() -> None:
 # --- functions of one's own -------------------------------------------------------------------------------------
 
 
-def _cast(value: Any, dtype: DType) -> Any:
+def _cast(value: object, dtype: DType) -> Any:
     if isinstance(value, Tensor):
         return value.to(dtype) if value.is_floating_point() and value.array.dtype != np.float64 else value
     if isinstance(value, Mapping):
@@ -207,12 +207,12 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     return decorated
 
 
-def cuda_custom_fwd(fwd: Any = None, *, cast_inputs: DType | None = None) -> Any:
+def cuda_custom_fwd(fwd: object = None, *, cast_inputs: DType | None = None) -> Any:
     """Decorate a `forward` for a GPU."""
     return custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-def cuda_custom_bwd(bwd: Any = None) -> Any:
+def cuda_custom_bwd(bwd: object = None) -> Any:
     """Decorate a `backward` for a GPU."""
     return custom_bwd(bwd, device_type="cuda")
 
@@ -261,7 +261,7 @@ class GradScaler:
         self._growth_tracker = 0
         self._progress: dict[int, _Progress] = {}
 
-    def scale(self, outputs: Any) -> Any:
+    def scale(self, outputs: object) -> Any:
         """Return a tensor (or each of several) times the scale. Raises ValueError for anything else."""
         if not self._enabled:
             return outputs

@@ -87,7 +87,7 @@ class Logging(_Between):
         self._log.clear()
         return super().__enter__()
 
-    def ran(self, record: Overload, values: list[Any], outputs: Any, made: object) -> None:
+    def ran(self, record: Overload, values: list[Any], outputs: object, made: object) -> None:
         """List an operation."""
         del outputs, made
         self._log.append(f"torch.ops.{overload_of(record, values)}")
@@ -102,7 +102,7 @@ class _Caching(_Between):
         super().__init__(storage)
         self.policy = policy
 
-    def ran(self, record: Overload, values: list[Any], outputs: Any, made: object) -> None:
+    def ran(self, record: Overload, values: list[Any], outputs: object, made: object) -> None:
         """Keep the outputs of an operation, or note that they are not kept."""
         operation = overload_of(record, values)
         args, kwargs = _as_called(record, values)

@@ -65,7 +65,7 @@ def vmap(
     return wrapper
 
 
-def _mapped(name: str, in_dims: Any, args: tuple[object, ...]) -> tuple[list[int | None], int]:
+def _mapped(name: str, in_dims: object, args: tuple[object, ...]) -> tuple[list[int | None], int]:
     """Return the batch dimension of each leaf of the arguments, and the size of the batch."""
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
@@ -103,7 +103,7 @@ def _mapped(name: str, in_dims: Any, args: tuple[object, ...]) -> tuple[list[int
     return dims, int(sizes[0])
 
 
-def _ends(name: str, out_dims: Any, results: Any) -> list[Any]:
+def _ends(name: str, out_dims: object, results: object) -> list[Any]:
     """Return the dimension that the batch becomes in each tensor of the results."""
     given = out_dims[0] if isinstance(results, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
     dims = spread(given, results)
