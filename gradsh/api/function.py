@@ -116,8 +116,7 @@ class FunctionNode(Node):
                     raise fail("value", message, RuntimeError, node=self)
                 continue
             if one is not None and not isinstance(one, Tensor):
-                message = f"expected Variable or None (got {type(one).__name__})"
-                raise fail("type", message, RuntimeError, node=self)
+                raise fail("type", f"expected Variable or None (got {type(one).__name__})", RuntimeError, node=self)
             target = len(results)
             results.append(self._fit(one, target, recorded) if one is not None and needs[target] else None)
         return results
@@ -198,8 +197,7 @@ class Function(ScriptBase):
     @staticmethod
     def forward(*_args: Any, **_kwargs: Any) -> Any:
         """Compute the outputs; subclasses define it."""
-        message = "You must implement the forward function for custom autograd.Function."
-        raise fail("type", message, NotImplementedError)
+        raise fail("type", "You must implement the forward function for custom autograd.Function.", NotImplementedError)
 
     @staticmethod
     def setup_context(ctx: object, inputs: tuple[object, ...], output: object) -> None:

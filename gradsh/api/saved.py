@@ -192,8 +192,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def __enter__(self) -> Any:
         flags = current().flags
         if flags.get(_MUTATION) is not None:
-            message = "allow_mutation_on_saved_tensors contexts cannot be nested"
-            raise fail("other", message, RuntimeError)
+            raise fail("other", "allow_mutation_on_saved_tensors contexts cannot be nested", RuntimeError)
         super().__enter__()
         flags[_MUTATION], flags[BEFORE_WRITE] = self._kept, self._kept.copy
         return self._kept

@@ -22,8 +22,7 @@ def set_default_dtype(d: DType) -> None:
     if not isinstance(d, DType):
         raise fail("type", "invalid dtype object: only floating-point types are supported as the default type", TypeError)
     if not d.is_floating_point:
-        message = "only floating-point types are supported as the default type"
-        raise fail("type", message, TypeError)
+        raise fail("type", "only floating-point types are supported as the default type", TypeError)
     current().default_dtype = d.numpy
 
 

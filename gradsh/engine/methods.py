@@ -160,8 +160,7 @@ class _Methods(_Base):
             found = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {found}")
         if requires_grad and self.array.dtype.kind != "f":
-            message = "only Tensors of floating point dtype can require gradients"
-            raise fail("dtype", message, RuntimeError, tensor=self)
+            raise fail("dtype", "only Tensors of floating point dtype can require gradients", RuntimeError, tensor=self)
         set_requires_grad(self, requires_grad)
         return self
 

@@ -137,8 +137,7 @@ class SimpleStatementParser(CommandParser):
         start = self.i
         self.i += 1
         test = self.expression()
-        message = self.expression() if self.accept(",") else None
-        return tree.Assert(self.span_from(start), test, message)
+        return tree.Assert(self.span_from(start), test, self.expression() if self.accept(",") else None)
 
     def del_(self) -> stmt:
         """Read a deletion.

@@ -422,8 +422,7 @@ def _prelu(self: Tensor, weight: Tensor) -> Tensor:
     a, w = self.array, weight.array
     if a.dtype != w.dtype:
         x, y = (of_numpy(one.dtype).title for one in (a, w))
-        message = f"prelu: Type promoting not supported. Got {x} and {y}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", f"prelu: Type promoting not supported. Got {x} and {y}", RuntimeError)
     if w.size != 1:
         if a.ndim == 0:
             raise fail("shape", "Not allow zero-dim input tensor.", RuntimeError)

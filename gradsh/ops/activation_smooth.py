@@ -310,8 +310,7 @@ def _glu(self: Array, dim: int) -> Array:
     axis = wrap_dim(dim, self.ndim)
     extent = self.shape[axis]
     if extent % 2:
-        message = f"Halving dimension must be even, but dimension {axis} is size {extent}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"Halving dimension must be even, but dimension {axis} is size {extent}", RuntimeError)
     _floating("glu_cpu", self)
     first, second = _halves(self, dim)
     return first / (1 + np.exp(-second))

@@ -335,8 +335,7 @@ def _heaviside(self: Any, values: Any) -> ArrayOrTensor:
 
 def _check_heaviside(self: Any, values: Any) -> None:
     if self.dtype != values.dtype:
-        message = "heaviside is not yet implemented for tensors with different dtypes."
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "heaviside is not yet implemented for tensors with different dtypes.", RuntimeError)
 
 
 op(

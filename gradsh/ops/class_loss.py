@@ -152,8 +152,7 @@ def nll_loss_nd(input: Tensor, target: Tensor, weight: Tensor | None, reduction:
 
 def _rows(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     if len(target.shape) > 1:
-        message = "0D or 1D target tensor expected, multi-target not supported"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "0D or 1D target tensor expected, multi-target not supported", RuntimeError)
     if len(input.shape) == 1 and target.shape and target.shape[0] != 1:
         message = f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
         raise fail("shape", message, ValueError)
@@ -182,8 +181,7 @@ def _any_dims(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore
     rows, classes, *rest = input.shape
     out = (rows, *rest)
     if tuple(target.shape[1:]) != tuple(rest):
-        message = f"Expected target size {list(out)}, got {list(target.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"Expected target size {list(out)}, got {list(target.shape)}", RuntimeError)
     view, reshape = find("view"), find("reshape")
     if array_of(input).size:
         input = _flat(input, (rows, classes, 1, -1), view, reshape)
@@ -245,8 +243,7 @@ def _cross_entropy(
 
 def _check_smoothing(label_smoothing: float) -> None:
     if not 0.0 <= label_smoothing <= 1.0:
-        message = f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}", RuntimeError)
 
 
 def _check_weight(weight: Any, classes: int) -> None:

@@ -343,8 +343,7 @@ def _convolve(
     else:
         if isinstance(padding, str):
             if padding != "valid":
-                message = f"Invalid padding string: '{padding}'"
-                raise fail("value", message, RuntimeError)
+                raise fail("value", f"Invalid padding string: '{padding}'", RuntimeError)
             border: tuple[int, ...] = (0,)
             more: tuple[int, ...] = (0,)
         else:

@@ -27,8 +27,7 @@ TORCH = ("torch",)
 def finished(array: Array, requires_grad: bool = False) -> Tensor:
     """Return a new leaf over `array`; refuses gradients for integers."""
     if requires_grad and array.dtype.kind != "f":
-        message = "Only Tensors of floating point and complex dtype can require gradients"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients", RuntimeError)
     return make(array, requires_grad)
 
 

@@ -131,10 +131,7 @@ composite(
 
 def _one_hot(input: Array, num_classes: int) -> Array:
     if input.dtype != np.int64:
-        message = (
-            "one_hot is only applicable to index tensor of type LongTensor."
-        )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "one_hot is only applicable to index tensor of type LongTensor.", RuntimeError)
     if input.size == 0:
         if num_classes <= 0:
             raise fail("value", "Can not infer total number of classes from empty tensor.", RuntimeError)

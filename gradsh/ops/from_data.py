@@ -56,8 +56,7 @@ def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[object], 
             raise fail("type", "not a sequence", TypeError)
         raise fail("value", message, ValueError)
     if len(data) != shape[dim]:
-        message = f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})"
-        raise fail("value", message, ValueError)
+        raise fail("value", f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})", ValueError)
     if dim + 1 == len(shape) and all(type(one) in {int, float, bool} for one in data):
         out.extend(data)
         return

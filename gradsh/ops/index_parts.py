@@ -253,8 +253,7 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
         _refuse_restrided(self, place, index.size)
     if index.size and (index.min() < -extent or index.max() >= extent):
         bad = next(int(one) for one in index.reshape(-1) if not -extent <= one < extent)
-        message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
-        raise fail("index", message, IndexError)
+        raise fail("index", f"index {bad} is out of bounds for dimension {place} with size {extent}", IndexError)
     (out.reshape(1) if self.ndim == 0 else out)[_at(place, index.reshape(-1))] = array.astype(self.dtype)
     return stepped_as(out, self)
 

@@ -23,8 +23,7 @@ def _checked_dim(arrays: Sequence[Array], dim: int) -> int:
     """Return the dimension to join along, of the first array that counts, counted from the front; refuses arrays that do not fit."""
     for place, one in enumerate(arrays):
         if one.ndim == 0:
-            message = f"zero-dimensional tensor (at position {place}) cannot be concatenated"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"zero-dimensional tensor (at position {place}) cannot be concatenated", RuntimeError)
     start = next((place for place, one in enumerate(arrays) if one.shape != (0,)), 0)
     first = arrays[start]
     dim = wrap_dim(dim, first.ndim)

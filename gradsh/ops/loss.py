@@ -86,8 +86,7 @@ def _weighted(errors: Any, weight: Any, input: Tensor, reduction: str, over_weig
         return find("sum")(weighted)
     if reduction == "mean":
         return find("sum")(weighted) / find("sum")(weight) if over_weights else find("mean")(weighted)
-    message = f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
-    raise fail("value", message, ValueError)
+    raise fail("value", f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.", ValueError)
 
 
 def _mse_function(
@@ -420,8 +419,7 @@ def _bce_logits_function(
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if tuple(target.shape) != tuple(input.shape):
-        message = f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        raise fail("shape", message, ValueError)
+        raise fail("shape", f"Target size ({target.shape}) must be the same as input size ({input.shape})", ValueError)
     no_gradient(weight, "weight", "binary_cross_entropy_with_logits")
     no_gradient(pos_weight, "pos_weight", "binary_cross_entropy_with_logits")
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)

@@ -199,8 +199,7 @@ def _cosine_embedding(
     for one, name in ((input1, "input1"), (input2, "input2")):
         if len(one.shape) != ndim + 1:
             what = f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with sizes "
-            message = f"{what}{list(input1.shape)} and {list(input2.shape)}."
-            raise fail("shape", message, RuntimeError, name=name)
+            raise fail("shape", f"{what}{list(input1.shape)} and {list(input2.shape)}.", RuntimeError, name=name)
     sum_, where, eq = find("sum"), find("where"), find("eq")
     dim = (ndim,)
     product = sum_(input1 * input2, dim)

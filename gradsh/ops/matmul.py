@@ -134,20 +134,20 @@ def _bmm(self: Array, mat2: Array) -> Array:
     return batched(self, mat2)
 
 
-def check_batches(a: Array, b: Array, first: str, second: str) -> None:
+def check_batches(batch1: Array, batch2: Array) -> None:
     """Refuse batches of matrices that cannot be multiplied, with PyTorch's sentences."""
-    for each, name in ((a, first), (b, second)):
+    for each, name in ((batch1, "batch1"), (batch2, "batch2")):
         if each.ndim != 3:
             raise fail("shape", f"{name} must be a 3D tensor", RuntimeError, shape=each.shape)
-    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
-        wanted, got = [a.shape[0], a.shape[2]], [b.shape[0], b.shape[1]]
-        message = f"Expected size for first two dimensions of {second} tensor to be: {wanted} but got: {got}."
-        raise fail("shape", message, RuntimeError, shapes=(a.shape, b.shape))
+    wanted, got = [batch1.shape[0], batch1.shape[2]], list(batch2.shape[:2])
+    if wanted != got:
+        message = f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {got}."
+        raise fail("shape", message, RuntimeError, shapes=(batch1.shape, batch2.shape))
 
 
 bmm = op(
     "bmm(self, mat2)", "BmmBackward0", "Products of two batches of matrices.", forward=_bmm, dtypes="same",
-    check=lambda self, mat2: check_batches(self, mat2, "batch1", "batch2"),
+    check=check_batches,
     grads={
         "self": lambda grad, mat2: _batched(grad, _swapped(mat2)),
         "mat2": lambda grad, self: _batched(_swapped(self), grad),

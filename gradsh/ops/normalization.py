@@ -99,8 +99,7 @@ native_batch_norm = op(
 
 def _check_batch(size: tuple[int, ...], shown: str) -> None:
     if math.prod(size) == size[1]:
-        message = f"Expected more than 1 value per channel when training, got input size {shown}"
-        raise fail("value", message, ValueError)
+        raise fail("value", f"Expected more than 1 value per channel when training, got input size {shown}", ValueError)
 
 
 def batch_norm_of(
@@ -294,11 +293,9 @@ native_group_norm = op(
 def _group_norm(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     shape = tuple(input.shape)
     if len(shape) < 2:
-        message = f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"Expected at least 2 dimensions for input tensor but received {len(shape)}", RuntimeError)
     if num_groups <= 0:
-        message = f"Expected num groups to be greater than 0, got {num_groups}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"Expected num groups to be greater than 0, got {num_groups}", RuntimeError)
     size = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
     _check_batch(tuple(size), str(size))
     if shape[1] % num_groups:

@@ -184,8 +184,7 @@ composite(
 
 def _pdist_array(self: Array, p: float) -> Array:
     if self.ndim != 2:
-        message = f"pdist only supports 2D tensors, got: {self.ndim}D"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"pdist only supports 2D tensors, got: {self.ndim}D", RuntimeError)
     if point_pairs.fits(p, self):
         found, near = point_pairs.distances(self)
     else:
@@ -244,8 +243,7 @@ def _renorm(self: Array, p: int, dim: int, maxnorm: float) -> Array:
     if maxnorm < 0:
         raise fail("value", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}", RuntimeError)
     if self.ndim < 2:
-        message = f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions", RuntimeError)
     norm = norm_array(self, float(p), _other_dims(self.ndim, dim), True)
     factor = np.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0).astype(self.dtype)
     return row_major(self) * factor

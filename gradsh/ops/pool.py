@@ -24,8 +24,7 @@ def numbers(value: int, dims: int, name: str, what: str) -> tuple[int, ...]:
     """Return a number for each dim, which an int stands for all of; a list of one stays one, as PyTorch's nodes show."""
     found: tuple[int, ...] = (value,) * dims if isinstance(value, int) else tuple(value)
     if len(found) not in (1, dims):
-        message = f"{name}: {what} must either be a single int, or {_WORDS[dims]}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"{name}: {what} must either be a single int, or {_WORDS[dims]}", RuntimeError)
     return found
 
 
@@ -224,8 +223,7 @@ def _targets(output_size: int, shape: tuple[int, ...], dims: int) -> tuple[int, 
     """Return the wanted extents; None keeps the input's."""
     wanted: tuple[Any, ...] = (output_size,) * dims if isinstance(output_size, int) or output_size is None else tuple(output_size)
     if not isinstance(output_size, int) and len(shape) <= len(wanted):
-        message = f"Input dimension should be at least {len(wanted) + 1}"
-        raise fail("shape", message, ValueError)
+        raise fail("shape", f"Input dimension should be at least {len(wanted) + 1}", ValueError)
     given = shape[len(shape) - dims :]
     return tuple(given[place] if n is None else n for place, n in enumerate(wanted))
 

@@ -25,8 +25,7 @@ PLAIN = (np.ndarray, np.generic)
 
 def _check_addmv(self: Array, mat: Array, vec: Array, _beta: int, _alpha: float) -> None:
     if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
-        message = f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}", RuntimeError)
     if mat.shape[1] != vec.shape[0] or (self.ndim and self.shape[0] not in {1, mat.shape[0]}):
         rows, columns = mat.shape
         got = self.shape[0] if self.ndim else rows
@@ -58,8 +57,7 @@ def _addr(self: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Array
     for name, each in (("vec1", vec1), ("vec2", vec2)):
         if each.ndim != 1:
             place = {"vec1": 1, "vec2": 2}[name]
-            message = f"addr: Expected 1-D argument {name}, but got {each.ndim}-D"
-            raise fail("shape", message, RuntimeError, place=place)
+            raise fail("shape", f"addr: Expected 1-D argument {name}, but got {each.ndim}-D", RuntimeError, place=place)
     return plus(self, np.multiply.outer(vec1, vec2), beta, alpha)
 
 
@@ -87,7 +85,7 @@ def _check_baddbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: 
 
 
 def _baddbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: int) -> Array:
-    check_batches(batch1, batch2, "batch1", "batch2")
+    check_batches(batch1, batch2)
     return plus(self, batched(batch1, batch2), beta, alpha)
 
 
@@ -104,7 +102,7 @@ op(
 
 
 def _addbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: int) -> Array:
-    check_batches(batch1, batch2, "batch1", "batch2")
+    check_batches(batch1, batch2)
     return plus(self, np.asarray(np.add.reduce(batched(batch1, batch2), axis=0)), beta, alpha)
 
 
@@ -285,8 +283,7 @@ def _as_matrices(tensors: list[Tensor]) -> tuple[list[Tensor], tuple[int, ...]]:
             shape.append(tensors[place].shape[0 if place == 0 else 1])
     for place in range(1, last):
         if tensors[place].ndim != 2:
-            message = f"multi_dot(): tensor {place} must be 2D but got {tensors[place].ndim}D"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"multi_dot(): tensor {place} must be 2D but got {tensors[place].ndim}D", RuntimeError)
     for place in range(1, last + 1):
         _check_link(tensors, matrices, place)
     return matrices, tuple(shape)

@@ -257,8 +257,7 @@ def _float_dtype(dtype: NumpyDType | None, what: str) -> NumpyDType:
 def _drawn(dtype: NumpyDType, size: tuple[int, ...], draw: Callable[[], Array]) -> Array:
     """Return numbers of a shape, once it is known that there may be so many."""
     if any(extent < 0 for extent in size):
-        message = f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"Trying to create tensor with negative dimension {min(size)}: {list(size)}", RuntimeError)
     check_bytes(np.dtype(dtype).itemsize * prod(size))
     return draw()
 

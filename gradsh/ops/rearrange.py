@@ -52,8 +52,7 @@ def _roll(self: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
     if not dims and len(shifts) == 1:
         return np.array(np.roll(self, shifts[0]), order="C")
     if len(dims) != len(shifts):
-        message = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}", RuntimeError)
     if self.ndim == 0:
         raise fail("index", f"Dimension specified as {dims[0]} but tensor has no dimensions", IndexError)
     return np.array(np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims)), order="C")

@@ -100,8 +100,7 @@ def _target(
         raise fail("value", "only one of size or scale_factor should be defined", ValueError)
     if size is not None:
         if recompute:
-            message = "recompute_scale_factor is not meaningful with an explicit size."
-            raise fail("value", message, ValueError)
+            raise fail("value", "recompute_scale_factor is not meaningful with an explicit size.", ValueError)
         if isinstance(size, (list, tuple)) and len(size) != dims:
             message = (
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "

@@ -235,8 +235,7 @@ logcumsumexp = op(
 
 def _diff(self: Tensor, n: int, dim: int, prepend: object, append: object) -> Tensor:
     if self.ndim == 0:
-        message = "diff expects input to be at least one-dimensional"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "diff expects input to be at least one-dimensional", RuntimeError)
     if n < 0:
         raise fail("value", f"order must be non-negative but got {n}", RuntimeError)
     if n and (prepend is not None or append is not None):

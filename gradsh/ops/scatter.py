@@ -37,8 +37,7 @@ def _check_bounds(self: Array, place: int, index: Array) -> None:
     extent = self.shape[place] if self.ndim else 1
     if index.size and (index.min() < 0 or index.max() >= extent):
         bad = next(int(one) for one in index.reshape(-1) if not 0 <= one < extent)
-        message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
-        raise fail("index", message, RuntimeError)
+        raise fail("index", f"index {bad} is out of bounds for dimension {place} with size {extent}", RuntimeError)
 
 
 def _within(index: Array, other: Array, place: int, skip: bool) -> bool:
@@ -108,8 +107,7 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
         values = np.asarray(src)
         number = not isinstance(src, np.ndarray)
         if not number and values.dtype != self.dtype:
-            message = "scatter(): Expected self.dtype to be equal to src.dtype"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", "scatter(): Expected self.dtype to be equal to src.dtype", RuntimeError)
         _check_source(self, place, index, None if number else values)
         out = np.array(self, order="K")
         if index.size == 0:
@@ -180,8 +178,7 @@ _REDUCERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 
 def _scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> Array:
     if reduce not in _REDUCERS:
-        message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}", RuntimeError)
     place = _check_index("scatter_reduce", self, dim, index)
     if src.dtype != self.dtype:
         raise fail("dtype", "scatter_reduce(): Expected self.dtype to be equal to src.dtype", RuntimeError)

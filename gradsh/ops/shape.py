@@ -322,8 +322,7 @@ def _cartesian(tensors: Any) -> Tensor:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     for one in given:
         if one.ndim != 1:
-            message = f"Expect a 1D vector, but got shape {list(one.shape)}"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"Expect a 1D vector, but got shape {list(one.shape)}", RuntimeError)
     if len(given) == 1:
         return given[0]
     grids = [_flatten(one, 0, -1) for one in find("meshgrid")(given)]

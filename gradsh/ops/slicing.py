@@ -104,8 +104,7 @@ def _narrow(self: ArrayOrTensor, dim: int, start: int, length: int) -> ArrayOrTe
     if start < 0:
         start += extent
     if start + length > extent:
-        message = f"start ({start}) + length ({length}) exceeds dimension size ({extent})."
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"start ({start}) + length ({length}) exceeds dimension size ({extent}).", RuntimeError)
     return slice_(self, dim, start, start + length)
 
 
@@ -119,8 +118,7 @@ def diagonal_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     """Return the two dimensions of a diagonal, counted from the front; they must differ."""
     a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if a == b:
-        message = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"diagonal dimensions cannot be identical {dim1}, {dim2}", RuntimeError)
     return a, b
 
 

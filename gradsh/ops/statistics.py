@@ -23,17 +23,16 @@ def _counted(sizes: tuple[int, ...], dim: Dims) -> int:
     return math.prod(sizes[wrap_dim(one, len(sizes))] for one in dim or range(len(sizes))) if sizes else 1
 
 
-def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool, name: str) -> tuple[Array, Array]:
+def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, Array]:
     """Return variance and mean. float32 is summed in float64, as PyTorch's running mean is about that good."""
     if self.dtype.kind != "f":
-        message = f"{name} only support floating point and complex dtypes"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "std and var only support floating point and complex dtypes", RuntimeError)
     axes = wrap_dims(dim, self.ndim)
     count = _counted(self.shape, dim)
     divisor = count - (1 if correction is None else correction)
     if divisor <= 0:
         current().warning(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "std and var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel)."
         )
     wide = self.astype(np.float64, copy=False)
@@ -46,20 +45,20 @@ def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool, nam
 
 
 def _var(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> Array:
-    return _variance(self, dim, correction, keepdim, "std and var")[0].astype(self.dtype)
+    return _variance(self, dim, correction, keepdim)[0].astype(self.dtype)
 
 
 def _std(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> Array:
-    return np.sqrt(_variance(self, dim, correction, keepdim, "std and var")[0]).astype(self.dtype)
+    return np.sqrt(_variance(self, dim, correction, keepdim)[0]).astype(self.dtype)
 
 
 def _var_mean(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, ...]:
-    variance, mean = _variance(self, dim, correction, keepdim, "std and var")
+    variance, mean = _variance(self, dim, correction, keepdim)
     return variance.astype(self.dtype), mean
 
 
 def _std_mean(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, ...]:
-    variance, mean = _variance(self, dim, correction, keepdim, "std and var")
+    variance, mean = _variance(self, dim, correction, keepdim)
     return np.sqrt(variance).astype(self.dtype), mean
 
 

@@ -212,15 +212,12 @@ def _by_singular_values(self: object, dims: tuple[int, int], keepdim: bool, redu
 
 def _check_matrix_norm(self: Tensor, dim: tuple[int, ...]) -> tuple[int, int]:
     if len(dim) != 2:
-        message = f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}", RuntimeError)
     if self.ndim < 2:
-        message = "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.", RuntimeError)
     first, second = wrap_dim(dim[0], self.ndim), wrap_dim(dim[1], self.ndim)
     if first == second:
-        message = f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})", RuntimeError)
     return first, second
 
 

@@ -121,8 +121,7 @@ def _check(node: Node) -> None:
     """Raise the error with which a node would refuse to run on what it saved."""
     if isinstance(node, OpNode):
         if not node.record.node:
-            message = f"derivative for aten::{node.record.name} is not implemented"
-            raise fail("other", message, RuntimeError, node=node)
+            raise fail("other", f"derivative for aten::{node.record.name} is not implemented", RuntimeError, node=node)
         if node.raw:
             node._check_saved()
     elif type(node) is CopySlices:

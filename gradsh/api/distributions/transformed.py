@@ -23,8 +23,7 @@ class TransformedDistribution(Distribution):
     def __init__(self, base_distribution: Any, transforms: object, validate_args: bool | None = None) -> None:
         found = [transforms] if isinstance(transforms, Transform) else transforms
         if not isinstance(found, list) or not all(isinstance(one, Transform) for one in found):
-            message = f"transforms must be a Transform or list, but was {transforms}"
-            raise fail("value", message, ValueError)
+            raise fail("value", f"transforms must be a Transform or list, but was {transforms}", ValueError)
         self.base_dist = base_distribution
         self.transforms = found
         batch, event = base_distribution.batch_shape, base_distribution.event_shape

@@ -15,7 +15,6 @@ class RNNCellBase(Module):
     """What cells share: weights for `gates` stacked gates."""
 
     gates = 1
-    state_words = "hidden"
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: object = None, dtype: object = None

@@ -67,8 +67,7 @@ class RNNBase(Module):
             if value <= 0:
                 raise fail("value", f"{name} must be greater than zero", ValueError)
         if self.proj_size < 0:
-            message = "proj_size should be a positive integer or zero to disable projections"
-            raise fail("value", message, ValueError)
+            raise fail("value", "proj_size should be a positive integer or zero to disable projections", ValueError)
         if self.proj_size >= self.hidden_size:
             raise fail("value", "proj_size has to be smaller than hidden_size", ValueError)
 
@@ -150,8 +149,7 @@ class RNNBase(Module):
         directions = 2 if self.bidirectional else 1
         expected = (self.num_layers * directions, batch, size)
         if tuple(state.shape) != expected:
-            message = text.format(expected, list(state.shape))
-            raise fail("shape", message, RuntimeError, tensor=state)
+            raise fail("shape", text.format(expected, list(state.shape)), RuntimeError, tensor=state)
 
     def _zeros(self, batch: int, size: int, like: Tensor) -> Tensor:
         directions = 2 if self.bidirectional else 1
@@ -268,8 +266,7 @@ class RNN(RNNBase):
         dtype: object = None,
     ) -> None:
         if nonlinearity not in {"tanh", "relu"}:
-            message = f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
-            raise fail("value", message, ValueError)
+            raise fail("value", f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.", ValueError)
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
         )

@@ -212,8 +212,7 @@ class Transformer(Module):
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
             raise fail("shape", "the batch number of src and tgt must be equal", RuntimeError, tensor=src)
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            message = "the feature number of src and tgt must be equal to d_model"
-            raise fail("shape", message, RuntimeError, tensor=src)
+            raise fail("shape", "the feature number of src and tgt must be equal to d_model", RuntimeError, tensor=src)
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,

@@ -16,8 +16,7 @@ def _check(owner: str, schedulers: Sequence[object], optimizer: object, none: st
         raise fail("value", f"{owner} expects at least one scheduler{none}, but got no scheduler.", ValueError)
     for place, one in enumerate(schedulers):
         if not hasattr(one, "optimizer"):
-            message = f"{owner} at index {place} should have `optimizer` as its attribute."
-            raise fail("type", message, TypeError)
+            raise fail("type", f"{owner} at index {place} should have `optimizer` as its attribute.", TypeError)
         if isinstance(one, ReduceLROnPlateau):
             message = (
                 f"{owner} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when "

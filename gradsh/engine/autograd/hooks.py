@@ -51,8 +51,7 @@ def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], 
 def retain_grad(tensor: Tensor) -> None:
     """Keep the gradient of a non-leaf in its `.grad` at each backward."""
     if not tensor.requires_grad:
-        message = "can't retain_grad on Tensor that has requires_grad=False"
-        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+        raise fail("no_grad", "can't retain_grad on Tensor that has requires_grad=False", RuntimeError, tensor=tensor)
     edge = current_edge(tensor) if tensor._base is not None else tensor.edge
     if edge is None:
         return
@@ -86,8 +85,7 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., object]], grad: object) -> A
         if found is None:
             continue
         if not isinstance(found, Tensor):
-            message = f"expected Variable, but hook returned '{type(found).__name__}'"
-            raise fail("type", message, TypeError)
+            raise fail("type", f"expected Variable, but hook returned '{type(found).__name__}'", TypeError)
         _check_same(hook, value, found)
         value = found
     return value.array if plain and value is not None else value
@@ -104,8 +102,7 @@ def _check_same(hook: Callable[..., object], before: Tensor | None, after: Tenso
     """Refuse what a hook returned if it changed dtype or shape."""
     name = getattr(hook, "__name__", "hook")
     if before is None:
-        message = f"hook '{name}' has replaced a None with a value"
-        raise fail("grad_shape", message, RuntimeError, hook=hook)
+        raise fail("grad_shape", f"hook '{name}' has replaced a None with a value", RuntimeError, hook=hook)
     if after.array.dtype != before.array.dtype:
         was, got = (type_name(one.array.dtype) for one in (before, after))
         message = f"hook '{name}' has changed the type of value (was {was} got {got})"

@@ -53,8 +53,7 @@ def check_assigned_data(tensor: Tensor, value: object) -> None:
 def check_assigned_grad(tensor: Tensor, value: object) -> None:
     """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
     if not isinstance(value, Tensor):
-        message = f"assigned grad expected to be a Tensor or None but got grad of type {class_name(value)}"
-        raise TypeError(message)
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {class_name(value)}")
     if value is tensor:
         raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)
     if value.array.dtype != tensor.array.dtype:
