@@ -191,7 +191,6 @@ _AUTOGRAD: dict[str, object] = {
 }
 
 
-
 def _shared(name: str) -> Lazy:
     return Lazy(lambda: NAMESPACES["torch"].get(name))
 

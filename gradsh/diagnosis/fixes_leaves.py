@@ -211,7 +211,6 @@ def inputs_asked(finder: Finder) -> None:
                              "if it is to be trained")
 
 
-
 def read_by(site: Site) -> list[str]:
     """Return the paths that a statement reads, none of a definition."""
     return [] if isinstance(site.statement, tree.FunctionDef | tree.ClassDef) else reads(site.statement)

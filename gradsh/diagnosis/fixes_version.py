@@ -17,7 +17,7 @@ _STAYS = "the saved tensor is not changed"
 def version(finder: Finder) -> None:
     """Offer what fits the write: an optimizer's step is meant, another write can make a new tensor."""
     cause = finder.cause
-    writes = _distinct(cause.writes)
+    writes = list({(id(place.source), place.span): place for place in cause.writes}.values())
     steps = [place for place in writes if is_step(finder, place)]
     others = [place for place in writes if place not in steps]
     if cause.carried and steps:
@@ -45,10 +45,6 @@ def version(finder: Finder) -> None:
     if (cause.carried and not steps) or not finder.fixes:
         carried(finder)
     _mutation_allowed(finder)
-
-
-def _distinct(places: tuple[Place, ...]) -> list[Place]:
-    return list({(id(place.source), place.span): place for place in places}.values())
 
 
 def is_step(finder: Finder, place: Place) -> bool:

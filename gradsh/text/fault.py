@@ -5,7 +5,6 @@ exception is exactly the built-in one. What gradsh knows beyond the text travels
 """
 
 
-
 class Fault:
     """What went wrong, for the diagnostics: a stable kind and named fields (engine objects, shapes, names)."""
 

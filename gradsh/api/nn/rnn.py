@@ -106,9 +106,6 @@ class RNNBase(Module):
         own = [self._parameters[name] for name in self._names[place]]
         return (own[0], own[1], own[2], own[3]) if self.bias else (own[0], own[1], None, None)
 
-    def _projection(self, place: int) -> Any:
-        return self._parameters[self._names[place][-1]] if self.proj_size else None
-
     # --- checks -------------------------------------------------------------------------------------------------------
 
     def _check_input(self, input: Tensor) -> None:
@@ -320,7 +317,7 @@ class LSTM(RNNBase):
 
     def _cell(self, step: object, state: Any, weights: Any, place: int) -> tuple[object, object]:
         h, c = lstm_cell(step, state, weights)
-        projection = self._projection(place)
+        projection = self._parameters[self._names[place][-1]] if self.proj_size else None
         if projection is not None:
             h = find("matmul")(h, projection.t())
         return h, (h, c)

@@ -58,7 +58,7 @@ def check_assigned_grad(tensor: Tensor, value: object) -> None:
         raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)
     if value.array.dtype != tensor.array.dtype:
         message = (
-            f"attempting to assign a gradient with dtype '{_type_word(value)}' to a tensor with grad_dtype "
+            f"attempting to assign a gradient with dtype '{value.dtype.title.lower()}' to a tensor with grad_dtype "
             f"'{tensor.dtype.title}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
             "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
             "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
@@ -71,10 +71,6 @@ def check_assigned_grad(tensor: Tensor, value: object) -> None:
             "Please ensure that the gradient and the tensor are the same size"
         )
         raise fail("grad_shape", message, RuntimeError, tensor=tensor)
-
-
-def _type_word(tensor: Tensor) -> str:
-    return tensor.dtype.title.lower()
 
 
 def _sizes(tensor: Tensor) -> str:
