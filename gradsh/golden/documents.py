@@ -86,7 +86,9 @@ def turns(fence: Fence) -> list[Turn]:
     return out
 
 
-def replies(script: Script, typed: Sequence[str], options: RunOptions) -> Iterator[tuple[tuple[str, ...], bool]]:
+def replies(
+    script: Script, typed: Sequence[str], options: RunOptions, style: Style | None = None
+) -> Iterator[tuple[tuple[str, ...], bool]]:
     """Type the texts into one session; yield the lines that each shows, and whether it passed."""
     session = fresh_session(script, options)
     line = 1
@@ -94,7 +96,7 @@ def replies(script: Script, typed: Sequence[str], options: RunOptions) -> Iterat
         shown: list[str] = []
 
         def emit(event: Event, shown: list[str] = shown) -> None:
-            told = None if type(event) is Done else event_text(event, Style())
+            told = None if type(event) is Done else event_text(event, style or Style())
             if told is not None:
                 shown.append(told[1])
 
