@@ -370,24 +370,20 @@ def _declare(dims: int, input: tuple[int, ...], weight: tuple[int, ...]) -> None
     """Declare the two functions of one number of dims."""
     where = ("torch", "F")
 
-    def plain(*values: Any) -> Tensor:
-        return _convolve(dims, *values)
-
-    def transposed(*values: Any) -> Tensor:
-        return _convolve_transposed(dims, *values)
-
     words = {1: "rows", 2: "images", 3: "volumes"}[dims]
     composite(
         f"conv{dims}d(input, weight, bias: Tensor? = None, stride: ints = 1, padding: any = 0, dilation: ints = 1, "
         "groups: int = 1)",
-        f"Convolution of {words}: input (N, C, …) with weight (O, C / groups, …).", plain, where,
+        f"Convolution of {words}: input (N, C, …) with weight (O, C / groups, …).",
+        lambda *values: _convolve(dims, *values), where,
         samples=(sample(input, weight, weight[:1]), sample(input, weight, None, 2, 1)),
         note="Saves input and weight, whichever needs a gradient. `padding` may be 'valid' or 'same'.",
     )
     composite(
         f"conv_transpose{dims}d(input, weight, bias: Tensor? = None, stride: ints = 1, padding: ints = 0, "
         "output_padding: ints = 0, groups: int = 1, dilation: ints = 1)",
-        f"Transposed convolution of {words}: weight is (C, O / groups, …).", transposed, where,
+        f"Transposed convolution of {words}: weight is (C, O / groups, …).",
+        lambda *values: _convolve_transposed(dims, *values), where,
         samples=(sample(input, (input[1], 2, *weight[2:])),),
     )
 

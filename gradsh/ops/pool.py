@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied, with_gradient, words, zeros_of_shape
@@ -148,13 +148,8 @@ def _max_rows(
     wide = find("unsqueeze")(input, -2)
     values, indices = _MAX_POOLS[2](wide, (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
     if not return_indices and isinstance(values, Tensor) and not (values.requires_grad or current().saved_hooks):
-        return _own(values, -2)
+        return make(values.array.squeeze(-2))
     return (squeeze(values, -2), squeeze(indices, -2)) if return_indices else squeeze(values, -2)
-
-
-def _own(values: Any, dim: int) -> ArrayOrTensor:
-    """Return a tensor of its own over the squeezed values."""
-    return make(values.array.squeeze(dim))
 
 
 # --- average pooling --------------------------------------------------------------------------------------------

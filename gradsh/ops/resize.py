@@ -168,29 +168,19 @@ interpolate = composite(
 )
 
 
-def _deprecated(name: str) -> None:
-    current().warning(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+def _old_name(name: str, more: str, doc: str, *mode: object) -> None:
+    """Declare a deprecated name of `interpolate`, which takes the mode or has one of its own."""
+
+    def body(*given: object) -> Tensor:
+        current().warning(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+        return interpolate(*given, *mode)
+
+    composite(f"{name}(input, size: any? = None, scale_factor: any? = None{more})", doc, body, ("F",))
 
 
-def _upsample(input: object, size: object, scale_factor: object, mode: str, align_corners: bool | None) -> Tensor:
-    _deprecated("upsample")
-    return interpolate(input, size, scale_factor, mode, align_corners)
-
-
-def _upsample_nearest(input: object, size: object, scale_factor: object) -> Tensor:
-    _deprecated("upsample_nearest")
-    return interpolate(input, size, scale_factor, "nearest")
-
-
-def _upsample_bilinear(input: object, size: object, scale_factor: object) -> Tensor:
-    _deprecated("upsample_bilinear")
-    return interpolate(input, size, scale_factor, "bilinear", True)
-
-
-upsample = composite(
-    "upsample(input, size: any? = None, scale_factor: any? = None, mode: str = 'nearest', align_corners: bool? = None)",
-    "The old name of interpolate.", _upsample, ("F",),
-)
+_old_name("upsample", ", mode: str = 'nearest', align_corners: bool? = None", "The old name of interpolate.")
+_old_name("upsample_nearest", "", "The old name of interpolate with the nearest element.", "nearest")
+_old_name("upsample_bilinear", "", "The old name of bilinear interpolate between aligned corners.", "bilinear", True)
 
 # --- unfold and fold --------------------------------------------------------------------------------------------
 
@@ -318,12 +308,4 @@ fold = composite(
     "fold(input, output_size: any, kernel_size: any, dilation: any = 1, padding: any = 0, stride: any = 1)",
     "Images from the sums of their patches.", lambda input, *numbers: col2im(input, *(_two(one) for one in numbers)),
     ("F",),
-)
-upsample_nearest = composite(
-    "upsample_nearest(input, size: any? = None, scale_factor: any? = None)", "The old name of interpolate with the nearest element.",
-    _upsample_nearest, ("F",),
-)
-upsample_bilinear = composite(
-    "upsample_bilinear(input, size: any? = None, scale_factor: any? = None)",
-    "The old name of bilinear interpolate between aligned corners.", _upsample_bilinear, ("F",),
 )
