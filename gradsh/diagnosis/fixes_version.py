@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, text_of, written
+from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, written
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_freed import amount, repeated_forward
 from gradsh.diagnosis.fixes_shared import cut_off
@@ -10,6 +10,7 @@ from gradsh.diagnosis.fixes_state import carried, in_each_pass
 from gradsh.diagnosis.out_of_place import anew
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
+from gradsh.text.span import text_of
 
 _STAYS = "the saved tensor is not changed"
 

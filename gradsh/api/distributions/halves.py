@@ -1,7 +1,7 @@
 """The distributions of |x|, where x is normal or Cauchy's."""
 
 import math
-from typing import Any, Self
+from typing import Any
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.continuous import Normal
@@ -25,10 +25,6 @@ class _Half(TransformedDistribution):
 
     scale = property(lambda self: self.base_dist.scale)
     mode = property(lambda self: find("zeros_like")(self.scale))
-
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        return super().expand(batch_shape)
 
     def log_prob(self, value: Any) -> Tensor:
         """Return the log of the density at `value`."""
