@@ -62,10 +62,7 @@ threshold_backward: Operation = op(
     "threshold_backward(grad_output, self, threshold: number)", "ThresholdBackwardBackward0",
     "The gradient where `self` is above the threshold, zero elsewhere.", spaces=(),
     layout="reversed", forward=lambda grad_output, self, threshold: gated(grad_output, ~(self <= threshold)), unguarded=True,
-    grads={
-        "grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_output": applied("threshold_backward", "grad self threshold"), "self": zeros},
 )
 relu: Operation = op(
     "relu(self)", "ReluBackward0", "max(x, 0); its derivative at 0 is 0.", layout="operands", forward=_relu, ufunc=_relu, inplace=True,
@@ -195,9 +192,7 @@ elu_backward: Operation = op(
     "EluBackwardBackward0", "The derivative of elu, from its input or its result.", layout="operands",
     forward=_elu_backward, spaces=(), unguarded=True,
     grads={
-        "grad_output": lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
-            grad, alpha, scale, input_scale, is_result, self_or_result
-        ),
+        "grad_output": applied("elu_backward", "grad alpha scale input_scale is_result self_or_result"),
         "self_or_result": _elu_double,
     },
 )
@@ -252,10 +247,7 @@ hardtanh_backward: Operation = op(
     "hardtanh_backward(grad_output, self, min_val: number, max_val: number)", "HardtanhBackwardBackward0",
     "The gradient strictly between the bounds, zero elsewhere.", spaces=(), unguarded=True,
     layout="operands", forward=lambda grad_output, self, min_val, max_val: gated(grad_output, (self > min_val) & (self < max_val)),
-    grads={
-        "grad_output": lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_output": applied("hardtanh_backward", "grad self min_val max_val"), "self": zeros},
 )
 hardtanh = op(
     "hardtanh(self, min_val: number = -1, max_val: number = 1)", "HardtanhBackward0", "x kept within two bounds.",
@@ -295,10 +287,7 @@ hardshrink_backward: Operation = op(
     "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
     layout="operands", forward=shrinking.gradient,
-    grads={
-        "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_out": applied("hardshrink_backward", "grad self lambd"), "self": zeros},
 )
 hardshrink = op(
     "hardshrink(self, lambd: number = 0.5)", "HardshrinkBackward0", "x outside [-lambd, lambd], 0 within.",
@@ -320,10 +309,7 @@ softshrink_backward: Operation = op(
     "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
     layout="operands", forward=shrinking.gradient,
-    grads={
-        "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_output": applied("softshrink_backward", "grad self lambd"), "self": zeros},
 )
 softshrink = op(
     "softshrink(self, lambd: number = 0.5)", "SoftshrinkBackward0", "x brought nearer to 0 by lambd, 0 within [-lambd, lambd].",

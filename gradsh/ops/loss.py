@@ -10,7 +10,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import check_same_float, count, no_gradient
+from gradsh.ops.arguments import applied, check_same_float, count, no_gradient
 from gradsh.ops.kernels.common import in_blocks
 from gradsh.ops.kernels.elementary import log1p
 from gradsh.ops.reduction import (
@@ -168,8 +168,7 @@ smooth_l1_loss_backward: Operation = op(
     "smooth_l1_loss_backward(grad_output, self, target, reduction: int, beta: float)", "SmoothL1LossBackwardBackward0",
     "Gradient of the smooth absolute error.", layout="contiguous", forward=_smooth_l1_backward, unguarded=True, spaces=(),
     grads={
-        "grad_output": lambda grad, self, target, reduction, beta:
-            smooth_l1_loss_backward(grad, self, target, reduction, beta),
+        "grad_output": applied("smooth_l1_loss_backward", "grad self target reduction beta"),
         "self": _smooth_l1_second,
         "target": lambda grad, grad_output, self, target, reduction, beta:
             -_smooth_l1_second(grad, grad_output, self, target, reduction, beta),
@@ -179,10 +178,8 @@ _smooth_l1_loss = op(
     "_smooth_l1_loss(self, target, reduction: int = 1, beta: float = 1.0)", "SmoothL1LossBackward0",
     "Absolute error, squared below beta.", layout="operands", forward=_smooth_l1, dtypes="promote", spaces=(),
     grads={
-        "self": lambda grad, self, target, reduction, beta:
-            smooth_l1_loss_backward(grad, self, target, reduction, beta),
-        "target": lambda grad, self, target, reduction, beta:
-            smooth_l1_loss_backward(grad, target, self, reduction, beta),
+        "self": applied("smooth_l1_loss_backward", "grad self target reduction beta"),
+        "target": applied("smooth_l1_loss_backward", "grad target self reduction beta"),
     },
 )
 
@@ -253,9 +250,8 @@ _huber_loss = op(
     "_huber_loss(self, target, reduction: int = 1, delta: float = 1.0)", "HuberLossBackward0",
     "Squared error, linear above delta.", layout="operands", forward=_huber, spaces=(),
     grads={
-        "self": lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
-        "target": lambda grad, self, target, reduction, delta:
-            huber_loss_backward(grad, target, self, reduction, delta),
+        "self": applied("huber_loss_backward", "grad self target reduction delta"),
+        "target": applied("huber_loss_backward", "grad target self reduction delta"),
     },
 )
 
@@ -328,8 +324,7 @@ binary_cross_entropy_backward: Operation = op(
     "BinaryCrossEntropyBackwardBackward0", "Gradient of the binary cross entropy.",
     layout="operands", forward=_bce_backward, unguarded=True, spaces=(),
     grads={
-        "grad_output": lambda grad, self, target, weight, reduction:
-            binary_cross_entropy_backward(grad, self, target, weight, reduction),
+        "grad_output": applied("binary_cross_entropy_backward", "grad self target weight reduction"),
         "self": _bce_second,
         "target": _bce_second_target,
     },
@@ -338,8 +333,7 @@ _binary_cross_entropy = op(
     "_binary_cross_entropy(self, target, weight: Tensor? = None, reduction: int = 1)", "BinaryCrossEntropyBackward0",
     "Binary cross entropy of probabilities.", layout="operands", forward=_bce, spaces=(),
     grads={
-        "self": lambda grad, self, target, weight, reduction:
-            binary_cross_entropy_backward(grad, self, target, weight, reduction),
+        "self": applied("binary_cross_entropy_backward", "grad self target weight reduction"),
         "target": _bce_target,
     },
 )
