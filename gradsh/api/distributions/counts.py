@@ -52,7 +52,6 @@ class Geometric(_Binary):
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return find("binary_cross_entropy_with_logits")(self.logits, self.probs, reduction="none") / self.probs
 
 
@@ -66,7 +65,6 @@ class _Counted(_Binary):
         return shape
 
     def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = super().expand(batch_shape)
         made.total_count = self.total_count.expand(batch_shape)
         return made

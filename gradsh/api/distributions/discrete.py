@@ -66,7 +66,6 @@ class Categorical(_Discrete):
         super().__init__(self._param.size()[:-1], validate_args=validate_args)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, (*Size(batch_shape), self._num_events))
 
     support = property(lambda self: constraints.integer_interval(0, self._num_events - 1))
@@ -89,7 +88,6 @@ class Categorical(_Discrete):
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
@@ -130,7 +128,6 @@ class OneHotCategorical(Distribution):
         return self._categorical.log_prob(self._checked(value).max(-1)[1])
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -162,7 +159,6 @@ class _Binary(_Discrete):
         return *others, shape_of(self._param, *more, value)
 
     def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, batch_shape)
 
 
@@ -199,7 +195,6 @@ class Bernoulli(_Binary):
         return -find("binary_cross_entropy_with_logits")(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return find("binary_cross_entropy_with_logits")(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -54,25 +54,21 @@ class Gamma(Distribution):
     variance = property(lambda self: self.concentration / self.rate.pow(2))
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         found = find("_standard_gamma")(self.concentration.expand(shape)) / self.rate.expand(shape)
         found.detach().clamp_(min=finfo(found.dtype).tiny)
         return found
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         power = find("xlogy")(self.concentration - 1, value)
         return find("xlogy")(self.concentration, self.rate) + power - self.rate * value - self.concentration.lgamma()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         shape = self.concentration
         return shape - self.rate.log() + shape.lgamma() + (1.0 - shape) * shape.digamma()
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         return find("igamma")(self.concentration, self.rate * self._checked(value))
 
 
@@ -90,7 +86,6 @@ class Dirichlet(Distribution):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         shape = Size(batch_shape)
         return self._expanded(shape, {"concentration": shape + self.event_shape})
 
@@ -107,7 +102,6 @@ class Dirichlet(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
@@ -116,13 +110,11 @@ class Dirichlet(Distribution):
         return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         powers = find("xlogy")(self.concentration - 1.0, value).sum(-1)
         return powers + self.concentration.sum(-1).lgamma() - self.concentration.lgamma().sum(-1)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         count, total = self.concentration.size(-1), self.concentration.sum(-1)
         rest = ((self.concentration - 1.0) * self.concentration.digamma()).sum(-1)
         return self.concentration.lgamma().sum(-1) - total.lgamma() - (count - total) * total.digamma() - rest
@@ -148,7 +140,6 @@ class Beta(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
@@ -157,12 +148,10 @@ class Beta(Distribution):
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         return self._dirichlet.log_prob(find("stack")([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self._dirichlet.entropy()
 
 
@@ -210,20 +199,17 @@ class StudentT(Distribution):
         return found
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         normal = find("empty")(self._extended_shape(sample_shape), dtype=self.df.dtype).normal_()
         drawn = normal * find("rsqrt")(self._chi2.rsample(sample_shape) / self.df)
         return self.loc + self.scale * drawn
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         y = (self._checked(value) - self.loc) / self.scale
         half = 0.5 * self.df
         whole = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + half.lgamma() - (0.5 * (self.df + 1.0)).lgamma()
         return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - whole
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         df = self.df
         beta = (0.5 * df).lgamma() + math.lgamma(0.5) - (0.5 * (df + 1)).lgamma()
         return self.scale.log() + 0.5 * (df + 1) * ((0.5 * (df + 1)).digamma() - (0.5 * df).digamma()) + 0.5 * df.log() + beta

@@ -27,20 +27,16 @@ class _Half(TransformedDistribution):
     mode = property(lambda self: find("zeros_like")(self.scale))
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         value = find("as_tensor")(self._checked(value), dtype=self.scale.dtype)
         return find("where")(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self.base_dist.entropy() - math.log(2)
 
     __repr__ = Distribution.__repr__

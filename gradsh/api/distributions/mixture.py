@@ -82,7 +82,6 @@ class MixtureSameFamily(Distribution):
             return drawn.gather(axis, index).squeeze(axis)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made.mixture_distribution = self.mixture_distribution.expand(made.batch_shape)
         held = self.component_distribution.batch_shape[-1]

@@ -40,7 +40,6 @@ class Pareto(MadeAnew):
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
@@ -67,12 +66,10 @@ class Weibull(MadeAnew):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         twice, once = (1 + 2 * self.concentration_reciprocal).lgamma(), (1 + self.concentration_reciprocal).lgamma()
         return self.scale.pow(2) * (twice.exp() - (2 * once).exp())
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return EULER * (1 - self.concentration_reciprocal) + (self.scale * self.concentration_reciprocal).log() + 1
 
 
@@ -104,6 +101,5 @@ class InverseGamma(MadeAnew):
         return find("where")(self.concentration > 2, finite, math.inf)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()

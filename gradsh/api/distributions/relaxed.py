@@ -49,7 +49,6 @@ class LogitRelaxedBernoulli(_OfDiscrete):
         return (share.log() - (-share).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         logits, value = broadcast_all(self.logits, self._checked(value))
         away = logits - value.mul(self.temperature)
         return self.temperature.log() + away - 2 * away.exp().log1p()
@@ -73,7 +72,6 @@ class ExpRelaxedCategorical(_OfDiscrete):
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         count = self._event_shape[0]
         logits, value = broadcast_all(self.logits, self._checked(value))
         scale = find("full_like")(self.temperature, float(count)).lgamma() - self.temperature.log().mul(-(count - 1))

@@ -33,25 +33,20 @@ class Cauchy(Distribution):
     variance = property(lambda self: find("full")(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
         return self.loc + eps * self.scale
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         return find("atan")((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return find("tan")(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return math.log(4 * math.pi) + self.scale.log()
 
 
@@ -78,10 +73,8 @@ class Gumbel(MadeAnew):
     variance = property(lambda self: self.stddev.pow(2))
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         y = (self.loc - self._checked(value)) / self.scale
         return (y - y.exp()) - self.scale.log()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self.scale.log() + (1 + EULER)
