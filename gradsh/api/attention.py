@@ -1,8 +1,7 @@
 """torch.nn.attention: which ways of computing attention are allowed."""
 
 import enum
-import functools
-from collections.abc import Callable
+from contextlib import ContextDecorator
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -24,7 +23,7 @@ class SDPBackend(enum.Enum):
         return int(self.value)
 
 
-class sdpa_kernel:
+class sdpa_kernel(ContextDecorator):
     """Allow only these ways of computing attention inside the block; which one is tried first is the same for all orders."""
 
     __module__ = "torch.nn.attention"
@@ -48,13 +47,3 @@ class sdpa_kernel:
 
     def __exit__(self, *error: object) -> None:
         current().flags[ALLOWED] = self._before.pop()
-
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
-        """Return `function` with only these ways allowed in it."""
-
-        @functools.wraps(function)
-        def restricted(*args: object, **kwargs: object) -> object:
-            with self:
-                return function(*args, **kwargs)
-
-        return restricted

@@ -3,6 +3,7 @@
 import inspect
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -91,7 +92,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda tensor: tensor, lambda tensor: tensor)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(ContextDecorator):
     """A context in which entering saved_tensors_hooks raises `error_message`."""
 
     __script_attributes__ = frozenset({"__enter__", "__exit__"})
@@ -109,15 +110,6 @@ class disable_saved_tensors_hooks:
 
     def __exit__(self, *_: object) -> None:
         current().flags[DISABLED] = self._before.pop()
-
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
-        """Return `function` running in this context."""
-
-        def decorated(*args: object, **kwargs: object) -> object:
-            with self:
-                return function(*args, **kwargs)
-
-        return decorated
 
 
 class _Handle:
