@@ -2,8 +2,8 @@
 
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import ContextDecorator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -92,24 +92,18 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda tensor: tensor, lambda tensor: tensor)
 
 
-class disable_saved_tensors_hooks(ContextDecorator):
-    """A context in which entering saved_tensors_hooks raises `error_message`."""
-
-    __script_attributes__ = frozenset({"__enter__", "__exit__"})
-
-    def __init__(self, error_message: str) -> None:
-        self._message = error_message
-        self._before: list[Any] = []
-
-    def __enter__(self) -> None:
-        ambient = current()
-        if ambient.saved_hooks:
-            raise fail("other", self._message, RuntimeError)
-        self._before.append(ambient.flags.get(DISABLED))
-        ambient.flags[DISABLED] = self._message
-
-    def __exit__(self, *_: object) -> None:
-        current().flags[DISABLED] = self._before.pop()
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Let entering saved_tensors_hooks raise `error_message` within the block."""
+    ambient = current()
+    if ambient.saved_hooks:
+        raise fail("other", error_message, RuntimeError)
+    before = ambient.flags.get(DISABLED)
+    ambient.flags[DISABLED] = error_message
+    try:
+        yield
+    finally:
+        ambient.flags[DISABLED] = before
 
 
 class _Handle:
