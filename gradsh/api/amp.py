@@ -44,7 +44,7 @@ class Autocast:
     ) -> None:
         _check_device_type(device_type)
         if device_type not in _DEVICES:
-            raise fail("value", f"User specified an unsupported autocast device_type '{device_type}'", RuntimeError)
+            raise fail("value", f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
@@ -291,9 +291,9 @@ class GradScaler:
         self._check_used("unscale_")
         progress = self._progress.setdefault(id(optimizer), _Progress())
         if progress.stepped:
-            raise fail("other", "unscale_() is being called after step().", RuntimeError)
+            raise fail("other", "unscale_() is being called after step().")
         if progress.found_inf is not None:
-            raise fail("other", "unscale_() has already been called on this optimizer since the last update().", RuntimeError)
+            raise fail("other", "unscale_() has already been called on this optimizer since the last update().")
         inverse = float(np.float32(1.0 / self._scale)) if self._scale else float("inf")
         for group in optimizer.param_groups:
             for parameter in group["params"]:
@@ -313,11 +313,11 @@ class GradScaler:
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
-            raise fail("other", "Closure use is not currently supported if GradScaler is enabled.", RuntimeError)
+            raise fail("other", "Closure use is not currently supported if GradScaler is enabled.")
         self._check_used("step")
         progress = self._progress.setdefault(id(optimizer), _Progress())
         if progress.stepped:
-            raise fail("other", "step() has already been called since the last update().", RuntimeError)
+            raise fail("other", "step() has already been called since the last update().")
         if progress.found_inf is None:
             self.unscale_(optimizer)
         if progress.found_inf is None:
@@ -399,7 +399,7 @@ class GradScaler:
             message = (
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         self._scale = state_dict["scale"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]

@@ -16,7 +16,7 @@ def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tupl
     _deprecated("make_functional", "functional_call")
     if any(True for _ in model.buffers()):
         message = "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     function, parameters, _ = _made(model, disable_autograd_tracking)
     return lambda params, *args, **kwargs: function(params, (), *args, **kwargs), parameters
 

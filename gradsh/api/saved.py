@@ -52,7 +52,7 @@ class saved_tensors_hooks:
         ambient = current()
         message = ambient.flags.get(DISABLED)
         if message is not None:
-            raise fail("other", message, RuntimeError)
+            raise fail("other", message)
         pack = _Telling(self.pack_hook) if _takes_three(self.pack_hook) else self.pack_hook
         ambient.saved_hooks = (*ambient.saved_hooks, (pack, self.unpack_hook))
 
@@ -97,7 +97,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Let entering saved_tensors_hooks raise `error_message` within the block."""
     ambient = current()
     if ambient.saved_hooks:
-        raise fail("other", error_message, RuntimeError)
+        raise fail("other", error_message)
     before = ambient.flags.get(DISABLED)
     ambient.flags[DISABLED] = error_message
     try:
@@ -178,7 +178,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def __enter__(self) -> Any:
         flags = current().flags
         if flags.get(_MUTATION) is not None:
-            raise fail("other", "allow_mutation_on_saved_tensors contexts cannot be nested", RuntimeError)
+            raise fail("other", "allow_mutation_on_saved_tensors contexts cannot be nested")
         super().__enter__()
         flags[_MUTATION], flags[BEFORE_WRITE] = self._kept, self._kept.copy
         return self._kept
@@ -195,7 +195,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     edge = gradient_edge(tensor)
     if edge is None:
         message = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
-        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+        raise fail("no_grad", message, tensor=tensor)
     return GradientEdge(edge[0].facade(), edge[1])
 
 

@@ -275,7 +275,7 @@ def set_num_threads(*args: object, **options: object) -> None:
     if len(args) != 1:
         raise fail("type", f"torch.set_num_threads() takes exactly one argument ({len(args)} given)", TypeError)
     if type(args[0]) is not int:
-        raise fail("type", f"set_num_threads expects an int, but got {type(args[0]).__name__}", RuntimeError)
+        raise fail("type", f"set_num_threads expects an int, but got {type(args[0]).__name__}")
     if args[0] < 1:
-        raise fail("value", "set_num_threads expects a positive integer", RuntimeError)
+        raise fail("value", "set_num_threads expects a positive integer")
     set_threads(args[0])

@@ -32,7 +32,7 @@ def vmap(
     def wrapper(*args: object, **kwargs: object) -> object:
         if randomness not in {"error", "same", "different"}:
             message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         dims, size = _mapped(name, in_dims, args)
         rows = range(size) if size else [None]  # the form of the results of no rows is that of one of zeros
         picked = [tuple(_picked(args, dims, row)) for row in rows]
@@ -52,7 +52,7 @@ def vmap(
             current().generator = own
         if randomness == "error" and (current().generator.get_state() != state).any():
             advice = "Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}", RuntimeError)
+            raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}")
         ends = _ends(name, out_dims, rounds[0])
         if not size:
             return rebuilt(rounds[0], iter([_stacked((one,), dim, {}).narrow(dim, 0, 0) for one, dim in zip(

@@ -199,7 +199,7 @@ class TorchSession(Session):
         self.printed.flush()
         name = invocation.command.name
         if name in OWN and "grad" not in invocation.options:
-            raise fail("other", f"`{name}` is not available on PyTorch: {OWN[name]}", RuntimeError)
+            raise fail("other", f"`{name}` is not available on PyTorch: {OWN[name]}")
         if name == "backward":
             self._backward(_evaluated(invocation))
         elif name == "retain":
@@ -227,7 +227,7 @@ class TorchSession(Session):
         """Run a pass of PyTorch's; what it does is what the plan of it foretold."""
         options = {name: [one() for one in value] if isinstance(value, list) else value for name, value in invocation.options.items()}
         if "step" in options:
-            raise fail("other", "`--step` is not available on PyTorch; gradsh's engine has it", RuntimeError)
+            raise fail("other", "`--step` is not available on PyTorch; gradsh's engine has it")
         wanted, output = self._output_options(invocation)
         command = find("backward")
         call = self._call_of(invocation)

@@ -38,7 +38,7 @@ def functional(name: str, text: str, doc: str, plain: Any, inplace: Any = None) 
 
 def _relu(self: Array) -> Array:
     if self.dtype.kind == "b":
-        raise fail("dtype", "Boolean inputs not supported for relu", RuntimeError)
+        raise fail("dtype", "Boolean inputs not supported for relu")
     if self.size > _LARGE and self.dtype.kind == "f":
         return bounded(self, 0, None)
     return np.maximum(_ZERO[self.dtype], self)  # of equals the second: zeros keep their sign
@@ -218,7 +218,7 @@ functional("selu", "input", _SELU_DOC, selu, selu_)
 
 def _celu(self: Array, alpha: float) -> Array:
     if alpha == 0:
-        raise fail("arithmetic", "ZeroDivisionError: alpha cannot be 0 for CELU", RuntimeError)
+        raise fail("arithmetic", "ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(self, alpha, 1, 1 / alpha)
 
 
@@ -239,7 +239,7 @@ functional("celu", "input, alpha: number = 1.0", "x above 0, alpha (exp(x / alph
 
 def _hardtanh(self: Array, min_val: float, max_val: float) -> Array:
     if self.dtype.kind == "b":
-        raise fail("dtype", "Bool inputs not supported for hardtanh", RuntimeError)
+        raise fail("dtype", "Bool inputs not supported for hardtanh")
     return bounded(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
@@ -300,8 +300,7 @@ hardshrink = op(
 def _softshrink(self: Array, lambd: float) -> Array:
     if lambd < 0:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
-        message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}")
     return shrinking.nearer(self, lambd)
 
 
@@ -408,20 +407,19 @@ def _prelu(self: Tensor, weight: Tensor) -> Tensor:
     a, w = self.array, weight.array
     if a.dtype != w.dtype:
         x, y = (of_numpy(one.dtype).title for one in (a, w))
-        raise fail("dtype", f"prelu: Type promoting not supported. Got {x} and {y}", RuntimeError)
+        raise fail("dtype", f"prelu: Type promoting not supported. Got {x} and {y}")
     if w.size != 1:
         if a.ndim == 0:
-            raise fail("shape", "Not allow zero-dim input tensor.", RuntimeError)
+            raise fail("shape", "Not allow zero-dim input tensor.")
         channels = a.shape[1] if a.ndim > 1 else 1
         if channels != w.size:
             message = (
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {w.size} and channel "
                 f"size = {channels}."
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
     if w.ndim > 1:
-        message = f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
     shape = tuple(w.size if dim == 1 else 1 for dim in range(a.ndim))
     return _prelu_kernel(self, weight if w.shape == shape else find("reshape")(weight, shape))
 

@@ -76,7 +76,7 @@ def _gelu(self: Array, approximate: str) -> Array:
 
 def _check_approximate(approximate: str) -> None:
     if approximate not in {"none", "tanh"}:
-        raise fail("value", "approximate argument must be either none or tanh.", RuntimeError)
+        raise fail("value", "approximate argument must be either none or tanh.")
 
 
 def _gelu_slope(self: Any, approximate: str) -> Array:
@@ -301,11 +301,11 @@ def _halves(self: Any, dim: int) -> tuple[Array, Array]:
 
 def _glu(self: Array, dim: int) -> Array:
     if self.ndim == 0:
-        raise fail("shape", "glu does not support scalars because halving size must be even", RuntimeError)
+        raise fail("shape", "glu does not support scalars because halving size must be even")
     axis = wrap_dim(dim, self.ndim)
     extent = self.shape[axis]
     if extent % 2:
-        raise fail("shape", f"Halving dimension must be even, but dimension {axis} is size {extent}", RuntimeError)
+        raise fail("shape", f"Halving dimension must be even, but dimension {axis} is size {extent}")
     _floating("glu_cpu", self)
     first, second = _halves(self, dim)
     return first / (1 + np.exp(-second))

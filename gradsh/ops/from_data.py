@@ -79,7 +79,7 @@ def _not_number(data: object, out: list[object], dtype: NumpyDType | None) -> Ex
     if name == "complex":
         way = "keep the real and the imaginary part apart, or run the program on PyTorch: `gradsh trace FILE`"
         return fail("dtype", "gradsh computes in real numbers only, not in complex64", TypeError, way=way)
-    return fail("type", f"Could not infer dtype of {name}", RuntimeError)
+    return fail("type", f"Could not infer dtype of {name}")
 
 
 def _scalar_dtype(numbers: Sequence[object], default: NumpyDType) -> NumpyDType:
@@ -127,8 +127,7 @@ def to_array(data: object, dtype: NumpyDType | None, copy: bool = True) -> Array
     except (OverflowError, ValueError):
         if np.dtype(dtype) == np.int64:
             raise fail("value", "Overflow when unpacking long long", ValueError) from None
-        message = f"value cannot be converted to type {of_numpy(dtype).name} without overflow"
-        raise fail("value", message, RuntimeError) from None
+        raise fail("value", f"value cannot be converted to type {of_numpy(dtype).name} without overflow") from None
 
 
 def _nested_dtype(data: object) -> NumpyDType | None:

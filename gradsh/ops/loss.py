@@ -191,7 +191,7 @@ def _smooth_l1_function(
     code = chosen(size_average, reduce, reduction)
     left, right = broadcast_pair(input, target)
     if beta < 0:
-        raise fail("value", "smooth_l1_loss does not support negative values for beta.", RuntimeError)
+        raise fail("value", "smooth_l1_loss does not support negative values for beta.")
     return _l1(left, right, code) if beta == 0 else _smooth_l1_loss(left, right, code, beta)
 
 
@@ -260,7 +260,7 @@ def _huber_function(input: Tensor, target: Tensor, reduction: str, delta: float,
     warn_sizes(input, target)
     left, right = broadcast_pair(input, target)
     if delta <= 0:
-        raise fail("value", "huber_loss does not support non-positive values for delta.", RuntimeError)
+        raise fail("value", "huber_loss does not support non-positive values for delta.")
     if weight is None:
         return _huber_loss(left, right, number(reduction), delta)
     if tuple(weight.shape) != tuple(input.shape):
@@ -283,7 +283,7 @@ def _bce(self: Array, target: Array, weight: Array | None, reduction: int) -> Ar
     outside = [~((values >= 0) & (values <= 1)) for values in (self, target)]
     if outside[0].any() or outside[1].any():  # PyTorch looks at both element by element
         first, second = (int(np.argmax(one)) if one.any() else one.size for one in outside)
-        raise fail("value", f"all elements of {'input' if first <= second else 'target'} should be between 0 and 1", RuntimeError)
+        raise fail("value", f"all elements of {'input' if first <= second else 'target'} should be between 0 and 1")
     loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return reduce_array(loss if weight is None else loss * weight, reduction)
 
@@ -366,7 +366,7 @@ def _bce_logits(self: Array, target: Array, weight: object, pos_weight: Array | 
     """Return the loss in the target's dtype: PyTorch computes it in place of 1 - target."""
     if target.dtype.kind != "f":
         given, wanted = of_numpy(self.dtype).title, of_numpy(target.dtype).title
-        raise fail("dtype", f"result type {given} can't be cast to the desired output type {wanted}", RuntimeError)
+        raise fail("dtype", f"result type {given} can't be cast to the desired output type {wanted}")
     tail = log1p(np.exp(-np.abs(self))) - np.minimum(self, 0)  # -log sigmoid(self), without overflow
     if pos_weight is not None:
         tail = ((pos_weight - 1) * target + 1) * tail

@@ -24,7 +24,7 @@ def numbers(value: int, dims: int, name: str, what: str) -> tuple[int, ...]:
     """Return a number for each dim, which an int stands for all of; a list of one stays one, as PyTorch's nodes show."""
     found: tuple[int, ...] = (value,) * dims if isinstance(value, int) else tuple(value)
     if len(found) not in (1, dims):
-        raise fail("value", f"{name}: {what} must either be a single int, or {_WORDS[dims]}", RuntimeError)
+        raise fail("value", f"{name}: {what} must either be a single int, or {_WORDS[dims]}")
     return found
 
 
@@ -33,7 +33,7 @@ def _optional(value: int | None, dims: int, name: str) -> tuple[int, ...]:
         return ()
     message = f"{name}: stride must either be omitted, a single int, or {_WORDS[dims]}"
     if not isinstance(value, int) and len(value) not in (1, dims):
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     return numbers(value, dims, name, "stride")
 
 
@@ -106,7 +106,7 @@ def _check_rows(input: Tensor, name: str) -> None:
             f"Expected 2 to 3 dimensions, but got {len(input.shape)}-dimensional tensor for argument #1 'self' (while "
             f"checking arguments for {name})"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _check_max_rows(
@@ -118,21 +118,21 @@ def _check_max_rows(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
             f"{list(input.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     for name, (value,) in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if value <= 0:
-            raise fail("value", f"max_pool1d() {name} must be greater than zero, but got {value}", RuntimeError)
+            raise fail("value", f"max_pool1d() {name} must be greater than zero, but got {value}")
     if padding[0] < 0:
-        raise fail("value", f"max_pool1d() padding must be non-negative, but got {padding[0]}", RuntimeError)
+        raise fail("value", f"max_pool1d() padding must be non-negative, but got {padding[0]}")
     if padding[0] > kernel[0] // 2:
         message = (
             f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} and "
             f"kernel_size={kernel[0]}"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     window = PoolWindow((input.shape[-1],), kernel, stride, padding, dilation, ceil_mode)
     if window.out[0] <= 0:
-        raise fail("shape", f"max_pool1d() Invalid computed output size: {window.out[0]}", RuntimeError)
+        raise fail("shape", f"max_pool1d() Invalid computed output size: {window.out[0]}")
 
 
 def _max_rows(
@@ -172,7 +172,7 @@ def _avg_records(dims: int) -> Operation:
 
     def forward(self: Array, *given: Any) -> Array:
         if given[-1] == 0:
-            raise fail("value", "divisor must be not zero", RuntimeError)
+            raise fail("value", "divisor must be not zero")
         if self.dtype.kind in "biu" and self.dtype != np.int64:
             raise unsupported(f"avg_pool{dims}d{'_out_frame' if dims > 2 else ''}", self)
         window, divisors = prepared(self, *given)
@@ -226,14 +226,13 @@ def _targets(output_size: int, shape: tuple[int, ...], dims: int) -> tuple[int, 
 def _check_adaptive(name: str, self: Array, dims: int) -> None:
     if self.ndim not in (dims + 1, dims + 2):
         colon = ":" if "max" in name else ""
-        message = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(self.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(self.shape)}")
     if any(n == 0 for n in self.shape[1:]):
         message = (
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(self.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _check_targets(name: str, shape: tuple[int, ...], wanted: tuple[int, ...], dims: int) -> None:
@@ -252,7 +251,7 @@ def _check_targets(name: str, shape: tuple[int, ...], wanted: tuple[int, ...], d
         shown = f"{full[0]}, {','.join(str(n) for n in full[1:])}"
         message = f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
     if message:
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
 
 
 def _kernel_of(kind: str, dims: int) -> str:

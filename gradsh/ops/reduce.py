@@ -91,7 +91,7 @@ def require_float(self: Array, dtype: Any) -> Array:
             f"mean(): could not infer output dtype. {kind} dtype must be either a floating point or complex dtype. "
             f"Got: {of_numpy(asked).title}"
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     return self if self.dtype == asked else self.astype(asked)
 
 
@@ -196,7 +196,7 @@ op(
 def _nanmean(self: Tensor, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
     if array_of(self).dtype.kind != "f":
         title = of_numpy(array_of(self).dtype).title
-        raise fail("dtype", f"nanmean(): expected input to have floating point or complex dtype but got {title}", RuntimeError)
+        raise fail("dtype", f"nanmean(): expected input to have floating point or complex dtype but got {title}")
     counted = find("sum")(find("logical_not")(find("isnan")(self.detach())), dim or (), keepdim)
     return nansum(self, dim, keepdim, dtype=None if dtype is None else of_numpy(dtype)) / counted
 

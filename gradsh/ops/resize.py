@@ -31,7 +31,7 @@ def _check_sizes(self: Array, output_size: tuple[int, ...], dims: int) -> None:
         message = (
             f"Input and output sizes should be greater than 0, but got input ({shown[0]}) output ({shown[1]})"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
 
 
 def _kernel_of(mode: str, dims: int) -> str:
@@ -203,11 +203,10 @@ def _check_patches(kernel: tuple[int, ...], geometry: ConvGeometry) -> None:
             message = (
                 f"{name} should be greater than zero, but got {short[0]}: {pair[0]} {short[1]}: {pair[1]}"
             )
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
     if any(n < 0 for n in geometry.padding):
         p = geometry.padding
-        message = f"padding should be non-negative, but got pad_height: {p[0]} pad_width: {p[1]}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"padding should be non-negative, but got pad_height: {p[0]} pad_width: {p[1]}")
 
 
 def _im2col(
@@ -221,7 +220,7 @@ def _im2col(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(self.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     out = out_extents(self.shape[-2:], kernel, geometry)
     if any(n < 1 for n in out):
         h, w = self.shape[-2:]
@@ -230,7 +229,7 @@ def _im2col(
             f"{_pair(geometry.dilation)}, padding={_pair(geometry.padding)}, calculated shape of the array of sliding "
             f"blocks as {_pair(out)}, but its components must be at least one."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     view = windows(padded(self, geometry.padding), kernel, out, geometry.stride, geometry.dilation)
     rows = self.shape[-3] * kernel[0] * kernel[1]
     return np.array(view).reshape(*self.shape[:-3], rows, out[0] * out[1])
@@ -252,14 +251,14 @@ def _col2im(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
             f"input, but got: {list(self.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     area = kernel[0] * kernel[1]
     if self.shape[-2] % area:
         message = (
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
             f"input.size(1)={self.shape[-2]} and kernel_size={_pair(kernel)}."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     out = out_extents(extents, kernel, geometry)
     if self.shape[-1] != out[0] * out[1]:
         message = (
@@ -268,7 +267,7 @@ def _col2im(
             f"to match the calculated number of sliding blocks {out[0]} * {out[1]} = {out[0] * out[1]}, but got "
             f"input.size(2)={self.shape[-1]}."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     lead = (*self.shape[:-2], self.shape[-2] // area)
     border = tuple(n + 2 * p for n, p in zip(extents, geometry.padding, strict=True))
     whole = np.zeros(lead + border, self.dtype)

@@ -78,7 +78,7 @@ def check(
 
 
 def _refuse(kind: str, message: str) -> Exception:
-    error = fail(kind, message, RuntimeError)
+    error = fail(kind, message)
     error.gradsh_check = True  # type: ignore[attr-defined]
     return error
 

@@ -315,7 +315,7 @@ class Controls(ABC):
         """
         if text is not None:
             if not self.typed:
-                raise fail("limit", "a script cannot change its own limits: use the options of gradsh run", RuntimeError)
+                raise fail("limit", "a script cannot change its own limits: use the options of gradsh run")
             try:
                 self.limits = changed(self.limits, name, text)
             except ValueError as error:

@@ -16,7 +16,10 @@ class Fault:
 
 
 def fail(kind: str, message: str, error: type[Exception] = RuntimeError, **fields: object) -> Exception:
-    """Return an `error(message)` whose attribute `fault` holds `kind` and `fields`; the caller raises it."""
+    """Return an `error(message)` whose attribute `fault` holds `kind` and `fields`; the caller raises it.
+
+    PyTorch's own checks raise RuntimeError, so that is what a call names no class for.
+    """
     exception = error(message)
     exception.fault = Fault(kind, fields)  # type: ignore[attr-defined]
     return exception

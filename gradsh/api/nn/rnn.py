@@ -120,7 +120,7 @@ class RNNBase(Module):
             message = (
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
-            raise fail("shape", message, RuntimeError, tensor=input)
+            raise fail("shape", message, tensor=input)
 
     @property
     def _paired(self) -> bool:
@@ -135,7 +135,7 @@ class RNNBase(Module):
             sort = "unbatched 2-D" if input.ndim == 2 else "batched 3-D"
             got = f"({parts[0].ndim}-D, {parts[1].ndim}-D) tensors" if self._paired else f"{parts[0].ndim}-D tensor"
             message = f"For {sort} input, hx {'and cx ' * self._paired}should also be {input.ndim}-D but got {got}"
-            raise fail("shape", message, RuntimeError, tensor=parts[0])
+            raise fail("shape", message, tensor=parts[0])
 
     def _check_states(self, parts: Sequence[Tensor], batch: int) -> None:
         for number, (part, width) in enumerate(zip(parts, self._widths(), strict=True)):
@@ -146,7 +146,7 @@ class RNNBase(Module):
         directions = 2 if self.bidirectional else 1
         expected = (self.num_layers * directions, batch, size)
         if tuple(state.shape) != expected:
-            raise fail("shape", text.format(expected, list(state.shape)), RuntimeError, tensor=state)
+            raise fail("shape", text.format(expected, list(state.shape)), tensor=state)
 
     def _zeros(self, batch: int, size: int, like: Tensor) -> Tensor:
         directions = 2 if self.bidirectional else 1
@@ -179,7 +179,7 @@ class RNNBase(Module):
         w_ih, w_hh, b_ih, b_hh = self._weights(place)
         steps = list(find("unbind")(find("linear")(input, w_ih, b_ih), 0))
         if not steps:
-            raise fail("shape", "Expected sequence length to be larger than 0 in RNN", RuntimeError)
+            raise fail("shape", "Expected sequence length to be larger than 0 in RNN")
         outputs = []
         for step in reversed(steps) if reverse else steps:
             output, state = self._cell(step, state, (None, w_hh, None, b_hh), place)

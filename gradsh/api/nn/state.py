@@ -102,7 +102,7 @@ class ModuleState(ScriptBase):
             report.errors[:0] = head
         if report.errors:
             lines = "\n\t".join(report.errors)
-            raise fail("key", f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}", RuntimeError)
+            raise fail("key", f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
         return IncompatibleKeys(report.missing, report.unexpected)
 
 

@@ -189,7 +189,7 @@ class ReduceLROnPlateau(LRScheduler):
                     f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please "
                     "modify the `min_lrs` field to match the length of the `optimizer` param groups."
                 )
-                raise fail("value", message, RuntimeError)
+                raise fail("value", message)
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, bound in zip(groups, self.min_lrs, strict=True):
             rate = float(group["lr"])

@@ -117,7 +117,7 @@ class LBFGS(Optimizer):
         gradient: Array, slope: float,
     ) -> tuple[float, Array, float, int]:
         if group["line_search_fn"] != "strong_wolfe":
-            raise fail("value", "only 'strong_wolfe' is supported", RuntimeError)
+            raise fail("value", "only 'strong_wolfe' is supported")
         start = [one.array.copy() for one in self._tensors]
 
         def at(step: float) -> tuple[float, Array]:

@@ -98,8 +98,7 @@ class ParametrizationList(ModuleList):
         with grad_mode(False):
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
-                    message = f"parametrization {type(module).__name__} does not implement right_inverse."
-                    raise fail("other", message, RuntimeError)
+                    raise fail("other", f"parametrization {type(module).__name__} does not implement right_inverse.")
                 value = module.right_inverse(value)
             found = [value] if self.is_tensor else list(value)
             for part, one in zip(self.originals(), found, strict=True):
