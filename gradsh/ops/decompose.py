@@ -11,7 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.named_result import NamedResult, named_result
 from gradsh.ops.kernels.geometry import array_of
-from gradsh.ops.kernels.lapack import columns_of, each, routine
+from gradsh.ops.kernels.lapack import columns_of, each
 from gradsh.ops.kernels.lu import (
     PLAIN,
     _LinAlgError,
@@ -28,6 +28,7 @@ from gradsh.ops.kernels.lu import (
 from gradsh.ops.linear_solve import BOTH, LINALG, linalg_solve_triangular, with_info
 from gradsh.ops.matmul import matmul
 from gradsh.ops.scalars import times
+from gradsh.process.lapack import routine
 from gradsh.text.fault import fail
 
 # --- Cholesky ---------------------------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import underivable
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.geometry import array_of
-from gradsh.ops.kernels.lapack import columns_of, each, routine
+from gradsh.ops.kernels.lapack import columns_of, each
 from gradsh.ops.kernels.lu import PLAIN, column_major
 from gradsh.ops.linear_solve import BOTH, LINALG
+from gradsh.process.lapack import routine
 from gradsh.text.fault import fail
 
 

@@ -1,5 +1,6 @@
 """Order along a dimension: sort, topk, kthvalue, median, mode, quantile."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,6 +77,10 @@ composite("msort(self)", "The elements in order along the first dimension.", lam
 # --- a few of them ----------------------------------------------------------------------------------------------
 
 
+_GROUPED = 64
+"""From rows of so many times as many elements as are wanted on, groups of them are faster than sorting."""
+
+
 def _topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
     axis = wrap_dim(dim, self.ndim)
     extent = self.shape[axis] if self.ndim else 1
@@ -85,33 +90,47 @@ def _topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[A
         raise fail("index", "selected index k out of range", RuntimeError, k=k, extent=extent)
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
-    ordered = _first_places(self, axis, min(k + 1, extent), largest)
-    places = np.ascontiguousarray(np.take(ordered, np.arange(k), axis))
+    rows = np.ascontiguousarray(np.moveaxis(self, axis, -1))
+    ordered = _first_places(rows, min(k + 1, extent), largest)
+    places = ordered[..., :k].copy()
     if k:
-        _break_ties(self, axis, np.take_along_axis(self, np.take(ordered, np.arange(min(k + 1, extent)), axis), axis), places, largest)
+        _break_ties(rows, np.take_along_axis(rows, ordered, -1), places, largest)
+    places = np.ascontiguousarray(np.moveaxis(places, -1, axis))
     return np.take_along_axis(self, places, axis), places
 
 
-def _first_places(self: Array, axis: int, count: int, descending: bool) -> Array:
-    """Return the first places of the order along an axis, equal elements in any order."""
-    extent = self.shape[axis]
-    if count * 8 > extent or extent < 64:
-        return np.take(order(self, axis, descending), np.arange(count), axis)
-    bound, wanted = (extent - count, np.arange(extent - count, extent)) if descending else (count - 1, np.arange(count))
-    found = np.take(np.argpartition(self, bound, axis=axis), wanted, axis)
-    return np.take_along_axis(found, order(np.take_along_axis(self, found, axis), axis, descending), axis)
+def _first_places(rows: Array, count: int, descending: bool) -> Array:
+    """Return the first places of the order of each row, equal elements in any order.
+
+    Long rows fall into groups. The first elements lie in the groups whose own first ones come first.
+    """
+    extent = rows.shape[-1]
+    if count * _GROUPED > extent:
+        return _sorted_places(rows, count, descending)
+    size = math.isqrt(extent // count)
+    groups = extent // size
+    leading = rows[..., : size * groups].reshape(*rows.shape[:-1], size, groups)
+    best = (np.maximum if descending else np.fmin).reduce(leading, axis=-2)  # nan is the largest
+    first = _first_places(best, count, descending)
+    places = (first[..., None, :] + groups * np.arange(size)[:, None]).reshape(*rows.shape[:-1], -1)
+    rest = np.broadcast_to(np.arange(size * groups, extent), (*rows.shape[:-1], extent - size * groups))
+    places = np.concatenate([places, rest], axis=-1)
+    found = _sorted_places(np.take_along_axis(rows, places, -1), count, descending)
+    return np.take_along_axis(places, found, -1)
 
 
-def _break_ties(self: Array, axis: int, first: Array, places: Array, largest: bool) -> None:
-    """Where slices have equal elements among the first (one more than asked for), take those that PyTorch takes."""
-    lower, upper = np.take(first, np.arange(first.shape[axis] - 1), axis), np.take(first, np.arange(1, first.shape[axis]), axis)
-    ties = np.logical_or.reduce((lower == upper) | (np.isnan(lower) & np.isnan(upper)), axis=axis)
-    if not ties.any():
-        return
-    rows, found = np.moveaxis(self, axis, -1), np.moveaxis(places, axis, -1)
+def _sorted_places(rows: Array, count: int, descending: bool) -> Array:
+    places = np.argsort(rows, axis=-1)
+    return places[..., : -count - 1 : -1] if descending else places[..., :count]
+
+
+def _break_ties(rows: Array, first: Array, places: Array, largest: bool) -> None:
+    """Where rows have equal elements among the first (one more than asked for), take those that PyTorch takes."""
+    lower, upper = first[..., :-1], first[..., 1:]
+    ties = np.logical_or.reduce((lower == upper) | (np.isnan(lower) & np.isnan(upper)), axis=-1)
     for where in np.argwhere(ties):
         at = tuple(where)
-        found[at] = top_places(rows[at], found.shape[-1], largest)
+        places[at] = top_places(rows[at], places.shape[-1], largest)
 
 
 op(

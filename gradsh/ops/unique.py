@@ -18,17 +18,45 @@ from gradsh.text.fault import fail
 # --- unique values, bins, searches ------------------------------------------------------------------------------
 
 
-def _unique_arrays(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
-    if axis is None or self.ndim == 0:
-        values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, equal_nan=False)
-        return values, inverse.reshape(self.shape), counts
+_FEW = 4
+"""Integers of a range of so many times their number are counted rather than sorted."""
+
+
+def _counted(flat: Array) -> tuple[Array, Array, Array] | None:
+    """Return the different values, where each element's is among them, and how often each occurs; None but of integers near each other."""
+    if flat.dtype.kind != "i" or not flat.size:
+        return None
+    low, high = int(flat.min()), int(flat.max())
+    if high - low >= _FEW * flat.size:
+        return None
+    above = flat.astype(np.int64) - low
+    counts = np.bincount(above)
+    found = np.flatnonzero(counts)
+    ranks = np.empty(counts.size, np.int64)
+    ranks[found] = np.arange(found.size)
+    return (found + low).astype(flat.dtype), ranks[above], counts[found]
+
+
+def _sorted(flat: Array, return_inverse: bool) -> Any:
+    """Return the same of any numbers, nan equal to none; the second array means something only if it is wanted."""
+    if return_inverse:
+        return np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
+    values, counts = np.unique(flat, return_counts=True, equal_nan=False)
+    return values, counts, counts
+
+
+def _whole(self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Array, Array, Array]:
+    flat = self.reshape(-1)
+    values, inverse, counts = _counted(flat) or _sorted(flat, return_inverse)
+    nothing = counts[:0]
+    return values, inverse.reshape(self.shape) if return_inverse else nothing, counts if return_counts else nothing
+
+
+def _slices(self: Array, axis: int) -> tuple[Array, Array, Array]:
+    if self.ndim == 0:
+        return _whole(self, True, True, True)
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=axis)
     return values, inverse.reshape(-1), counts
-
-
-def _whole(self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Array, ...]:
-    values, inverse, counts = _unique_arrays(self, None)
-    return values, *(one if wanted else one[:0] for one, wanted in ((inverse, return_inverse), (counts, return_counts)))
 
 
 _unique2 = op(
@@ -44,7 +72,7 @@ op(
 unique_dim = op(
     "unique_dim(self, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False)",
     "UniqueDimBackward0", "The different slices along a dimension.",
-    forward=lambda self, dim, *flags: _unique_arrays(self, wrap_dim(dim, self.ndim)),
+    forward=lambda self, dim, *flags: _slices(self, wrap_dim(dim, self.ndim)),
     grads={"self": underivable("unique_dim")}, attributes=(), spaces=(),
 )
 
@@ -56,7 +84,7 @@ def _picked(found: tuple[Tensor, ...], return_inverse: bool, return_counts: bool
 
 
 def _unique(self: object, sorted: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> object:
-    found = _unique2(self, True, True, True) if dim is None else unique_dim(self, dim)
+    found = _unique2(self, sorted, return_inverse, return_counts) if dim is None else unique_dim(self, dim)
     return _picked(found, return_inverse, return_counts)
 
 

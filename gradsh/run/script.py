@@ -170,7 +170,8 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     session.state.settings.values["hints"] = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
-    with interruptible(session), watching, _watched(session, options, sink) as shown, recorded(session, script, options, shown) as emit:
+    interrupts = interruptible(session)
+    with interrupts, watching, _watched(session, options, sink) as shown, recorded(session, script, options, shown) as emit:
         outcome = session.run(
             script.text, emit, name=script.name, keep_going=options.keep_going, values=dict(options.values)
         )
@@ -181,7 +182,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
                 emit(told)
     if profiler is not None:
         sink(profiler.result(script.name))
-    status = INTERRUPTED if outcome.interrupted else outcome.status
+    status = INTERRUPTED if outcome.interrupted or interrupts.late else outcome.status
     return max(status, _tell_state(session, script, sink)) if sink.wants_state else status
 
 
@@ -305,25 +306,30 @@ def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
     return profiler, profiler.watching()
 
 
-@contextmanager
-def interruptible(session: "Session") -> Iterator[None]:
-    """Let Ctrl-C end the script at its next safe point; a second one ends it wherever it is."""
-    asked = False
+class interruptible:  # noqa: N801  # a block, as `contextlib` names them
+    """A block in which Ctrl-C ends the script at its next safe point; a second one ends it wherever it is.
 
-    def on_interrupt(_number: int, frame: object) -> None:
-        nonlocal asked
-        if asked and not is_importing(frame):
+    `late` after the block: one came, and no safe point was left for it.
+    """
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._asked = self.late = False
+
+    def __enter__(self) -> "interruptible":
+        self._before = answer(self._on_interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:  # None: not the main thread, and whoever owns that answers interrupts
+            answer(self._before)
+        self.late = self._session.machine.clear_interrupt()  # it is none of the next text
+
+    def _on_interrupt(self, _number: int, frame: object) -> None:
+        if self._asked and not is_importing(frame):
             raise interruption()
-        asked = True
-        session.interrupt()
-
-    before = answer(on_interrupt)
-    try:
-        yield
-    finally:
-        if before is not None:  # None: not the main thread, and whoever owns that answers interrupts
-            answer(before)
-        session.machine.clear_interrupt()  # one that came too late for this text is none of the next one
+        self._asked = True
+        self._session.interrupt()
 
 
 def unreadable(script: Script) -> Failure:

@@ -353,10 +353,12 @@ class Machine:
         """Return the top-level statement that is running."""
         return self._current
 
-    def clear_interrupt(self) -> None:
-        """Forget an interrupt that was asked for (or that the script has caught by name)."""
-        if self.progress.stop is KeyboardInterrupt:
+    def clear_interrupt(self) -> bool:
+        """Forget an interrupt that was asked for (or that the script has caught by name); return whether there was one."""
+        asked = self.progress.stop is KeyboardInterrupt
+        if asked:
             self.progress.stop = None
+        return asked
 
     def _caught(self, by_name: bool) -> None:
         """Note that a handler of the script's runs, which names interrupts or does not."""

@@ -7,6 +7,8 @@ from gradsh.shell.host import Host, loop
 from gradsh.shell.scripts import begin_with_scripts
 
 MORE = "....> "
+_PAUSE = 0.02
+"""Seconds within which the next line of a pasted text comes."""
 KEYS = (
     ("Enter", "run a complete statement, else start a new line; an empty line ends a block"),
     ("Up / Down", "earlier statements that begin with the typed text"),
@@ -73,6 +75,16 @@ def ask(prompt: str) -> str | None:
         return None
 
 
+def _more_waits() -> bool:
+    """Whether further lines have come already: those of a text that was pasted, whose empty lines end no block."""
+    import select
+
+    try:
+        return sys.stdin.isatty() and bool(select.select([sys.stdin], [], [], _PAUSE)[0])
+    except (OSError, ValueError):  # a system on which only sockets can be asked
+        return False
+
+
 def read_block(host: Host) -> str | None:
     """Read lines until they make a complete input; None at the end of input. Ctrl-C drops what was typed."""
     lines: list[str] = []
@@ -87,7 +99,7 @@ def read_block(host: Host) -> str | None:
             lines = []
             continue
         text = "\n".join(lines)
-        if host.is_complete(text):
+        if host.is_complete(text) and not (len(lines) > 1 and _more_waits()):
             text = text.rstrip()  # the empty line that ended a block is none of its lines
             if text:
                 host.history.append(text)

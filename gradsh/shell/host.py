@@ -55,6 +55,8 @@ class Host:
         self.status = ""
         self.interrupted = False
         """Whether Ctrl-C came between Enter and the running of what was typed."""
+        self._after_block = False
+        """Whether what was typed last was a block, or lines that may have been meant for it."""
         self.reading: Callable[[], bool] = lambda: False
         """Set by the editor: drops the line that is being read; False where there is none."""
         self.when_ready: Callable[[], None] = lambda: None
@@ -182,6 +184,9 @@ class Host:
         self.line += text.count("\n") + 1
         if not passed:
             self.history.mark_failed(typed)
+            if self._after_block and typed[:1].isspace():
+                self.sink.err.write("  help: an empty line ended the block above: type the block without it, or paste it whole\n")
+        self._after_block = "\n" in typed or (self._after_block and typed[:1].isspace())
         return passed
 
     def _run(self, text: str, name: str, sink: Callable[[Any], None], first_line: int = 1) -> bool:

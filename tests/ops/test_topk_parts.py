@@ -17,14 +17,13 @@ RANDOM = np.random.default_rng(12)
 ])
 def test_topk_is_the_start_of_the_order(monkeypatch, values, axis, largest):
     shape = [3, 4, 5]
-    shape[axis] = 200
+    shape[axis] = 2003
     array = values(tuple(shape))
     for k in (1, 2, 10, 24):
         found = sort._topk(array, k, axis, largest, True)
         with monkeypatch.context() as whole:
             whole.setattr(
-                sort, "_first_places", lambda one, along, count, descending: np.take(
-                    sort.order(one, along, descending), np.arange(count), along),
+                sort, "_first_places", lambda rows, count, descending: sort.order(rows, -1, descending)[..., :count],
             )
             wanted = sort._topk(array, k, axis, largest, True)
         for one, other in zip(found, wanted, strict=True):

@@ -13,10 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gradsh.process import signals
+from gradsh.run.script import INTERRUPTED, RunOptions
+from gradsh.run.scripts import run_many
+from gradsh.run.watch import watch
+from gradsh.session.session import Session
 from tests.processes import BOUND, left_of, program, used, wait_until
 
 TRIALS = int(os.environ.get("GRADSH_TRIALS", "2"))
@@ -180,3 +185,22 @@ def test_a_stopped_program_goes_on(tmp_path: Path) -> None:
             time.sleep(0.05)
         out, told = process.communicate(timeout=BOUND)
     assert (out, told, process.returncode) == (b"done\n", b"", 0)
+
+
+def test_an_interrupt_after_the_last_safe_point_ends_the_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It comes too late for the script itself, but what would run next, or wait, does not."""
+    run = Session.run
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        outcome = run(*given, **named)
+        os.kill(os.getpid(), signals.FORWARDED)  # a worker's Ctrl-C
+        return outcome
+
+    monkeypatch.setattr(Session, "run", interrupted)
+    script = tmp_path / "s.grad"
+    script.write_text("print('ran')\n")
+    assert watch(RunOptions(files=(str(script),)), rounds=3) == INTERRUPTED
+    assert run_many(RunOptions(files=(str(script), str(script)))) == INTERRUPTED
+    assert capfd.readouterr().out.count("ran\n") == 2

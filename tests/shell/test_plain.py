@@ -56,6 +56,42 @@ def test_ctrl_c_ends_a_loop_and_not_the_session(environment) -> None:
         assert shell.status() == 4
 
 
+PASTED = """class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+        self.line = nn.Linear(2, 1)
+
+    def forward(self, x):
+        return self.line(x)
+
+net = Net()
+print('sizes', net(ones(3, 2)).shape)
+"""
+
+
+def test_empty_lines_of_a_pasted_class_do_not_end_it() -> None:
+    with Terminal(TERM="dumb") as shell:
+        shell.see("grad>")
+        shell.press(PASTED.replace("\n", "\r"))
+        shell.until(lambda: "\nsizes torch.Size([3, 1])" in shell.shown(), "the result")
+        shell.until(shell.at_prompt, "the prompt")
+        assert "error" not in shell.text()
+        assert shell.run("for i in range(2):\n    print('p', i)") == "p 0\np 1"
+
+
+@pytest.mark.parametrize("environment", [{}, {"TERM": "dumb"}], ids=["editor", "plain"])
+def test_a_line_behind_the_empty_line_that_ended_its_block_says_so(environment) -> None:
+    said = "help: an empty line ended the block above"
+    with Terminal(**environment) as shell:
+        shell.see("grad>")
+        shell.feed("def f(q):\n    a = q")
+        assert said in " ".join(shell.run("    return a").split())
+        assert said in " ".join(shell.run("    a = q").split())
+        shell.run("a = 1")
+        assert said not in shell.run("    a = q")
+
+
 def test_what_makes_a_terminal_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     assert is_plain()  # no terminal is there

@@ -24,9 +24,9 @@ from gradsh.engine.rng.distribution_arguments import (
     largest,
 )
 from gradsh.engine.rng.mt19937 import BLOCK, Twister, Words
-from gradsh.engine.rng.permutation import shuffled
 from gradsh.engine.values.dtype import Array, NumpyDType
 from gradsh.engine.values.reduced import REDUCED, cast
+from gradsh.process.lapack import routine
 from gradsh.text.fault import fail
 
 Shape = tuple[int, ...]
@@ -40,7 +40,7 @@ STATE_BYTES = 5056
 _STATE = struct.Struct(f"<QiiQ{BLOCK}Qdddi4xfB3x")
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LONG = 16  # from this size on, contiguous normals are made in blocks
-_MANY = 1 << 10  # from so many on, an order is shuffled by sorting
+_MANY = 1 << 10  # from so many on, LAPACK swaps faster than a loop
 _WIDE = 1 << 28  # ranges of integers from here on take 64-bit draws
 _PART = 1 << 20  # draws at a time where each takes much memory
 _MASK64 = (1 << 64) - 1
@@ -52,9 +52,16 @@ def _cast(values: Array, dtype: NumpyDType, shape: Shape) -> Array:
         return cast(values, dtype).reshape(shape)  # type: ignore[no-any-return]
 
 
-def _swapped(targets: list[int]) -> Array:
-    order = list(range(len(targets) + 1))
-    for i, j in enumerate(targets):
+def _swapped(targets: Array) -> Array:
+    """Return 0 … n-1 after swapping places i and targets[i] for i = 0 … n-2 in turn; i <= targets[i] < n."""
+    n = len(targets) + 1
+    swap_rows = routine("slaswp") if _MANY < n < 1 << 31 else None
+    if swap_rows is not None:
+        rows = np.arange(n, dtype=np.int32)  # of the width of float32: the routine moves bits
+        swap_rows(1, rows, n, 1, n - 1, targets + 1, 1)
+        return rows.astype(np.int64)
+    order = list(range(n))
+    for i, j in enumerate(targets.tolist()):
         order[i], order[j] = order[j], order[i]
     return np.array(order, np.int64)
 
@@ -345,7 +352,7 @@ class Generator:
         if n < 2:
             return np.arange(n)
         targets = self._words(n - 1) % np.arange(n, 1, -1, dtype=np.uint32) + np.arange(n - 1, dtype=np.int64)
-        return shuffled(targets) if n > _MANY else _swapped(targets.tolist())
+        return _swapped(targets)
 
     def bernoulli(self, p: float, shape: Shape, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return ones with probability p, else zeros, as `dtype`. Raises RuntimeError unless 0 <= p <= 1."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.kernels.lapack import columns_of, each, routine
+from gradsh.ops.kernels.lapack import columns_of, each
+from gradsh.process.lapack import routine
 from gradsh.text.fault import fail
 
 PLAIN = (np.ndarray, np.generic)

@@ -7,6 +7,8 @@ the median of three, heaps, and insertion sort for what is short.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradsh.engine.values.dtype import Array
 
 SHORT = 16
@@ -16,20 +18,36 @@ Before = Callable[[Any, Any], bool]
 
 def top_places(row: Array, k: int, largest: bool) -> list[int]:
     """Return where the k first elements are, in the order in which PyTorch returns them."""
-    items = list(zip(row.tolist(), range(len(row)), strict=True))
 
     def before(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
         x, y = (a[0], b[0]) if largest else (b[0], a[0])
         return bool((x != x and y == y) or x > y)  # noqa: PLR0124  (nan is the largest)
 
-    if k * 64 <= len(items):
-        _heap_select(items, 0, k, len(items), before)
+    if k * 64 <= len(row):
+        items = _first_as_heap(row, k, largest, before)
         for end in range(k - 1, 0, -1):
             _pop(items, 0, end, end, before)
     else:
+        items = list(zip(row.tolist(), range(len(row)), strict=True))
         _select(items, k - 1, before)
         _sort(items, 0, k - 1, before)
     return [place for _, place in items[:k]]
+
+
+def _first_as_heap(row: Array, k: int, largest: bool, before: Before) -> list[Any]:
+    """Return a heap of the k first elements, as `_heap_select` gathers them: what is not before its top has no part in it."""
+    items = list(zip(row[:k].tolist(), range(k), strict=True))
+    _heap_select(items, 0, k, k, before)
+    start = k
+    while start < len(row):
+        part, top = row[start : 2 * start], items[0][0]
+        ahead = ~(part <= top) if largest else ~(part >= top)  # or nan, of which `before` judges
+        for place in np.flatnonzero(ahead).tolist():
+            items.append((part[place].item(), start + place))
+            if before(items[-1], items[0]):
+                _pop(items, 0, k, len(items) - 1, before)
+        start *= 2
+    return items
 
 
 def _select(items: list[Any], nth: int, before: Before) -> None:
