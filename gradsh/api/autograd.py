@@ -27,11 +27,8 @@ def _outputs(value: object) -> tuple[Any, ...]:
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
-    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Any = None,
+    tensors: Tensor | Sequence[Tensor], grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
     """Run one backward pass from all `tensors`, with one cotangent for each in `grad_tensors`.
@@ -47,15 +44,10 @@ def backward(
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
+    outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None, retain_graph: bool | None = None,
+    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...] | dict[Any, Tensor | None]:
     """Return the gradients of the sum of `outputs` with respect to `inputs`, one for each, touching no `.grad`."""
     if materialize_grads and allow_unused is False:

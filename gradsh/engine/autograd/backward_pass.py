@@ -83,26 +83,8 @@ class BackwardPass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "__weakref__",
-        "alone",
-        "ambient",
-        "arriving",
-        "buffers",
-        "callbacks",
-        "captured",
-        "create",
-        "deferred",
-        "depth",
-        "leaves",
-        "location",
-        "needed",
-        "observer",
-        "order",
-        "position",
-        "retain",
-        "roots",
-        "sums",
-        "targets",
+        "__weakref__", "alone", "ambient", "arriving", "buffers", "callbacks", "captured", "create", "deferred",
+        "depth", "leaves", "location", "needed", "observer", "order", "position", "retain", "roots", "sums", "targets",
         "wrote",
     )
 
