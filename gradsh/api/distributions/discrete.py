@@ -112,11 +112,11 @@ class OneHotCategorical(Distribution):
     def _one_hot(self, index: object) -> Tensor:
         return find("one_hot")(index, self._categorical._num_events).to(self._categorical._param)
 
-    probs = property(lambda self: self._categorical.probs)
-    logits = property(lambda self: self._categorical.logits)
-    mean = probs
-    mode = property(lambda self: self._one_hot(self.probs.argmax(dim=-1)))
-    variance = property(lambda self: self.probs * (1 - self.probs))
+    probs = property(lambda self: self._categorical.probs, doc="The probabilities.")
+    logits = property(lambda self: self._categorical.logits, doc="The log of the probabilities.")
+    mean = property(lambda self: self.probs, doc="The mean: the probabilities.")
+    mode = property(lambda self: self._one_hot(self.probs.argmax(dim=-1)), doc="The most probable vector.")
+    variance = property(lambda self: self.probs * (1 - self.probs), doc="The variance.")
 
     def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random vectors."""
@@ -213,9 +213,9 @@ class Poisson(Distribution):
         (self.rate,) = broadcast_all(rate)
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
-    mean = property(lambda self: self.rate)
+    mean = property(lambda self: self.rate, doc="The mean.")
     variance = mean
-    mode = property(lambda self: self.rate.floor())
+    mode = property(lambda self: self.rate.floor(), doc="The most probable count.")
 
     def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random counts."""

@@ -49,9 +49,9 @@ class Gamma(Distribution):
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(shape_of(self.concentration, concentration, rate), validate_args=validate_args)
 
-    mean = property(lambda self: self.concentration / self.rate)
-    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
-    variance = property(lambda self: self.concentration / self.rate.pow(2))
+    mean = property(lambda self: self.concentration / self.rate, doc="The mean.")
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0), doc="The most probable value.")
+    variance = property(lambda self: self.concentration / self.rate.pow(2), doc="The variance.")
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -89,7 +89,7 @@ class Dirichlet(Distribution):
         shape = Size(batch_shape)
         return self._expanded(shape, {"concentration": shape + self.event_shape})
 
-    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True), doc="The mean.")
 
     @property
     def mode(self) -> Tensor:
@@ -133,9 +133,9 @@ class Beta(Distribution):
         self._dirichlet = Dirichlet(find("stack")(list(both), -1))
         super().__init__(shape_of(both[0], concentration1, concentration0), validate_args=validate_args)
 
-    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
-    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
-    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0], doc="The weight of 1.")
+    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1], doc="The weight of 0.")
+    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0), doc="The mean.")
     mode = property(lambda self: self._dirichlet.mode[..., 0])
 
     @property
