@@ -26,7 +26,9 @@ def freed(finder: Finder) -> None:
         _written_to_keep(finder)
         return
     in_each_pass(finder)
-    cut_unserved(finder, cause.freed)
+    apart = not _same_result(finder)  # else both passes go through one graph, and what is cut off for one is for the other
+    if apart:
+        cut_unserved(finder, cause.freed)
     called = cause.needed is not None and finder.parting(cause.freed, cause.needed) is not None  # one function, called twice
     if cause.repeated and not called:
         if cause.carried:
@@ -40,12 +42,13 @@ def freed(finder: Finder) -> None:
         memory_emptied(finder)
     else:
         stepped = _steps_between(finder)
-        if stepped:
+        if stepped and apart:
             cut_off(finder, cause.freed)
-        second_cut_off(finder)
+        if apart:
+            second_cut_off(finder)
         cut = bool(finder.fixes)
         _unless_tried(finder, retained, doubtful=stepped)
-        if not stepped:  # the gradients of both passes add up
+        if not stepped and apart:  # the gradients of both passes add up
             cut_off(finder, cause.freed)
         if cause.carried and not cut:
             carried(finder)
@@ -62,6 +65,18 @@ def _unless_tried(finder: Finder, rule: Callable[[Finder], None], *, doubtful: b
     rule(finder)
     if doubtful:
         finder.fixes[known:] = [fix._replace(guess=True) for fix in finder.fixes[known:]]
+
+
+def _same_result(finder: Finder) -> bool:
+    """Whether two statements go back from one result: from one path that nothing binds between them."""
+    freed, needed = finder.cause.freed, finder.cause.needed
+    parted = finder.parting(freed, needed) if freed is not None and needed is not None else None
+    if parted is None:
+        return False
+    first, second = parted
+    root = _plain_root(first)
+    return root != "" and root == _plain_root(second) and not any(
+        root in written(site.statement) for site in finder.code.sites if site.same_scope(first) and first.line < site.line < second.line)
 
 
 def _steps_between(finder: Finder) -> bool:
@@ -350,11 +365,11 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
     stepped = any(call_in(site, "step") for site in finder.code.sites)  # else the graph can be kept
     for level, whole in product(reversed(finder.levels(needed)), (False, True) if stepped else (False,)):
         needs = slice_before(finder, level)
-        sources = [site for site in (slice_before(finder, level, freed=True) if whole and needs else needs)
-                   if not (first is not None and _later(site, first))]
-        if level.loops:
-            sources = [site for site in sources if site.loops and site.loops[-1] is level.loops[-1]]
-        simple = [site for site in sources if isinstance(site.statement, tree.Assign) and site.alone()]
+        freed = slice_before(finder, level, freed=True) if needs else []
+        sources = [site for site in (freed if whole else needs) if not (first is not None and _later(site, first))]
+        near = [site for site in sources if not level.loops or (site.loops and site.loops[-1] is level.loops[-1])]
+        simple = [site for site in near if isinstance(site.statement, tree.Assign) and site.alone()]
+        partial = len(simple) < len(sources) or (not whole and len(freed) > len(needs))  # of what has to be there anew
         if not simple:
             simple = _storing_call(finder, level, first)
         if not simple:
@@ -362,7 +377,7 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
         reader = _first_after(finder, level, simple, first)
         words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {reader.line}"
         finder.offer(words, Draft().insert(reader, "before", *dedented(simple)),
-                     "costs a forward, keeps no buffers", changes=f"costs a forward; {UPDATED}")
+                     "costs a forward, keeps no buffers", changes=f"costs a forward; {UPDATED}", guess=partial)
 
 
 def _storing_call(finder: Finder, level: Site, first: Place | None) -> list[Site]:

@@ -323,7 +323,8 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
 
 def _starts_as_none(finder: Finder, one: Carrier) -> bool:
     """Whether all else that is bound to the path is None: there is nothing to detach before the first iteration."""
-    others = [stored for site in finder.code.sites if site.same_scope(one.site) and site is not one.site
+    others = [stored for site in finder.code.sites if site is not one.site
+              and (site.same_scope(one.site) or ("." in one.path and site.owner is not None and site.owner is one.site.owner))
               for path, _, stored in _stores(site) if path == one.path]
     return bool(others) and all(isinstance(stored, tree.Constant) and stored.value is None for stored in others)
 

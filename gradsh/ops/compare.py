@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import alias, composite, implements, op
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, gradient_edge
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.kernels.common import refusing
@@ -46,6 +47,14 @@ for _name, _kernel, _words in _COMPARISONS:
 # --- kinds of numbers ---------------------------------------------------------------------------------------------
 
 
+def _reached(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Return tensors once their places in the graph are known, as the steps of PyTorch's functions ask: a stale view fails."""
+    for one in tensors:
+        if current().grad_enabled and one.requires_grad:
+            gradient_edge(one)
+    return tensors
+
+
 def _float_test(test: Any, otherwise: bool) -> Callable[..., Array]:
     """Return a kernel that asks floats and answers `otherwise` for integers."""
     return lambda self: test(self) if self.dtype.kind == "f" else np.full(self.shape, otherwise)
@@ -53,7 +62,8 @@ def _float_test(test: Any, otherwise: bool) -> Callable[..., Array]:
 
 isnan = op("isnan(self)", "", "Where an element is not a number.", forward=_float_test(np.isnan, False))
 isinf = op("isinf(self)", "", "Where an element is infinite.", forward=_float_test(np.isinf, False))
-isfinite = op("isfinite(self)", "", "Where an element is neither infinite nor nan.", forward=_float_test(np.isfinite, True))
+_isfinite = op("_isfinite(self)", "", "Where an element is finite.", forward=_float_test(np.isfinite, True), spaces=())
+isfinite = composite("isfinite(self)", "Where an element is neither infinite nor nan.", lambda self: _isfinite(*_reached(self)))
 op("isposinf(self)", "", "Where an element is +inf.", forward=_float_test(np.isposinf, False))
 op("isneginf(self)", "", "Where an element is -inf.", forward=_float_test(np.isneginf, False))
 op("isreal(self)", "", "True everywhere: there are no complex numbers.", forward=lambda self: np.ones(self.shape, np.bool_))
@@ -85,7 +95,7 @@ _close = op(
 
 def _isclose_written(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     """Return the answer with the version that it has in PyTorch, which joins its parts in place."""
-    found = _close(self, other, rtol, atol, equal_nan)
+    found = _close(*(_reached(self, other) if rtol or atol else (self, other)), rtol, atol, equal_nan)
     found.counter.version = int(equal_nan and self.array.dtype.kind == "f") + int(rtol != 0 or atol != 0)
     return found
 
@@ -97,7 +107,7 @@ isclose = composite(
 composite(
     "allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False)",
     "Whether all elements are close, as `isclose` says: a Python bool.",
-    lambda self, other, rtol, atol, equal_nan: bool(isclose(self, other, rtol, atol, equal_nan).array.all()),
+    lambda self, other, rtol, atol, equal_nan: bool(_close(self, other, rtol, atol, equal_nan).array.all()),
 )
 
 

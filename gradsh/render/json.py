@@ -54,10 +54,10 @@ def _problem(problem: Problem, source: Source) -> dict[str, object]:
         spans.append(span)
     data: dict[str, Any] = {"kind": problem.kind, "message": problem.message, "spans": spans,
                             "help": list(problem.help)}
-    if problem.fixes:
+    if problem.offered:
         data["fixes"] = [
             {"words": fix.words, "edits": [edit._asdict() for edit in fix.edits], "effect": fix.effect, "tried": fix.tried}
-            for fix in problem.fixes
+            for fix in problem.offered
         ]
     if problem.title:
         data["title"] = problem.title

@@ -229,7 +229,7 @@ def failure_record(event: Failure, step: int, places: Places) -> dict[str, objec
     data, source = to_dict(event) or {}, event.source
     for span, label in zip(data["spans"], event.problem.labels, strict=True):
         span["source"] = places.source(label.source or source)
-    for told, fix in zip(data.get("fixes", ()), event.problem.fixes, strict=False):
+    for told, fix in zip(data.get("fixes", ()), event.problem.offered, strict=False):
         edits = tuple(edit for edit in fix.edits if edit.file in {"", source.name})
         told["diff"] = difference(source.lines, edits, source.first_line)
     return {**data, "step": step, "source": places.source(source)}

@@ -26,6 +26,11 @@ from gradsh.text.span import Source
 
 SHOW = "\ndef {0}(value):\n    if value is not None:\n        print(repr(value))\n\n"
 """Shows a value as a prompt does."""
+SHOW_AND_KEEP = (
+    "_ = __ = None\n\ndef {0}(value):\n    global _, __\n    if value is not None:\n"
+    "        _, __ = value, _\n        print(repr(value))\n\n"
+)
+"""The same for a program that reads the last values as `_` and `__`."""
 
 
 def export_file(name: str, output: str | None = None) -> int:
@@ -117,7 +122,7 @@ class _Export:
         if not seeding:
             lines.append(f"torch.manual_seed({seed})\n")
         if self.values.helper:
-            lines.append(SHOW.format(self.values.helper))
+            lines.append((SHOW_AND_KEEP if self.values.read_again else SHOW).format(self.values.helper))
         return "".join(lines)
 
 

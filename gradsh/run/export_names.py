@@ -37,6 +37,10 @@ class PythonNames:
             if spelled != node.id:
                 yield node, spelled
 
+    def reads_last_values(self) -> bool:
+        """Whether the program reads `_` or `__` where it has not bound it."""
+        return any(node.id in {"_", "__"} for node in self._free(self.body))
+
     def missing(self) -> Iterator[tuple[tree.Name, str]]:
         """Yield where each name stands first that Python would not find, and what to write for it."""
         seen = set(self.everywhere)

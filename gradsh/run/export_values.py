@@ -20,11 +20,15 @@ _SURE = (tree.Compare, tree.UnaryOp, tree.List, tree.Set, tree.Dict, tree.ListCo
 
 
 class Values:
-    """Tells how the values of a program's top-level statements are shown. `helper` is the name of the function that shows some."""
+    """Tells how the values of a program's top-level statements are shown.
+
+    `helper` is the name of the function that shows some, `read_again` whether the program reads the last values.
+    """
 
     def __init__(self, body: Sequence[stmt], names: PythonNames) -> None:
         self.names = names
         self.helper = ""
+        self.read_again = names.reads_last_values()
         self.own = {one.name for one in statements_of(list(body)) if isinstance(one, tree.FunctionDef | tree.ClassDef)}
         self.assigned: dict[str, list[expr | None]] = {}
         for one in body:
@@ -40,12 +44,12 @@ class Values:
             return None
         if isinstance(value, tree.Call) and self._called(value) in SILENT - self.own:
             return None
-        if isinstance(value, tree.Tuple):
+        if isinstance(value, tree.Tuple) and not self.read_again:
             return "print((", "))"
-        if self._is_sure(value):
+        if self._is_sure(value) and not self.read_again:
             return "print(", ")"
         self.helper = "show" if "show" not in self.names.everywhere else "show_value"
-        return f"{self.helper}(", ")"
+        return (f"{self.helper}((", "))") if isinstance(value, tree.Tuple) else (f"{self.helper}(", ")")
 
     @staticmethod
     def _called(value: tree.Call) -> str:

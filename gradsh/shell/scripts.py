@@ -84,7 +84,8 @@ def _step_through(host: Host, script: Script) -> None:
             passed = host.run_script(chunk.text, script.name, chunk.first)
         if not passed:
             return
-    host.sink.show(f"{script.name} has ended\n")
+    missed = f" before reaching {stepper.until}" if stepper.until else ""
+    host.sink.show(f"{script.name} has ended{missed}\n")
 
 
 def _chunks(script: Script, bound: Any) -> Iterator[Chunk]:

@@ -35,12 +35,18 @@ class Problem(NamedTuple):
     title: str = ""
     fixes: tuple[Fix, ...] = ()
 
+    @property
+    def offered(self) -> tuple[Fix, ...]:
+        """The fixes that are shown: no guess that was not tried."""
+        return tuple(fix for fix in self.fixes if fix.tried or not fix.guess)
+
     def with_fixes(self, fixes: tuple[Fix, ...]) -> "Problem":
         """Return the problem with these fixes, and the best of them as help."""
-        known = [fix for fix in fixes if fix.tried or not fix.guess]
+        found = self._replace(fixes=fixes)
+        known = found.offered
         tried, edited = [fix for fix in known if fix.tried], [fix for fix in known if fix.edits]
         shown = tried or [fix for fix in edited if not fix.last] or edited or known
-        return self._replace(fixes=fixes, help=tuple(dict.fromkeys(fix.line() for fix in shown))[:MOST_HELP])
+        return found._replace(help=tuple(dict.fromkeys(fix.line() for fix in shown))[:MOST_HELP])
 
 
 class ProblemError(Exception):

@@ -162,7 +162,30 @@ main()
 """What fails comes through the buffer; the sum keeps the graph, too, and did not bring it to the second backward."""
 
 
-@pytest.mark.parametrize("program", [POLICY, LANGUAGE_MODEL, WEIGHTS, RUNNING_MEAN], ids=["policy", "language model", "weights", "mean"])
+KEPT_STATE = """import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(2, 3, batch_first=True)
+        self.h = None
+
+    def forward(self, x):
+        out, self.h = self.rnn(x, self.h)
+        return out
+
+
+net = Net()
+for step in range(3):
+    net(torch.randn(4, 5, 2)).sum().backward()
+"""
+"""The state begins as None, in another method: there is nothing to detach before the first step."""
+
+
+@pytest.mark.parametrize("program", [POLICY, LANGUAGE_MODEL, WEIGHTS, RUNNING_MEAN, KEPT_STATE],
+                         ids=["policy", "language model", "weights", "mean", "kept state"])
 def test_the_first_way_works(tmp_path: Path, program: str) -> None:
     pytest.importorskip("torch")
     path = tmp_path / "prog.py"

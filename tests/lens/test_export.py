@@ -48,6 +48,15 @@ def test_names_of_the_program_stay() -> None:
     assert "torch.nn.functional.relu(x)" in python("F = 3\nx = ones(2)\ny = relu(x)")
 
 
+@pytest.mark.parity
+def test_last_values_are_kept_where_they_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "x.py"
+    path.write_text(python("x = ones(2)\nx\nx + _\ny = _ if _ is x else __\ny, 1\n_[1]"), encoding="utf-8")
+    assert run_python(path).out == "tensor([1., 1.])\ntensor([2., 2.])\n(tensor([1., 1.]), 1)\n1\n"
+    assert "global" not in python("_ = 3\n_")
+
+
 def test_the_program_s_own_imports_and_seed_are_enough() -> None:
     text = "import torch\nfrom torch import nn\ntorch.manual_seed(3)\nx = torch.ones(2)\nl = nn.Linear(2, 2)\n"
     assert python(text) == text

@@ -147,7 +147,7 @@ def test_loops_and_functions_are_gone_through(tmp_path: Path, term: str) -> None
         answer("c", "  18 |         out = net(torch.ones(3, 2))")
         answer("total, step", "(2, 2)")
         answer("break off", "no stop is kept")
-        answer("c", "training.py has ended", "grad>")
+        answer("until nowhere", "training.py has ended before reaching nowhere", "grad>")
         assert "\n3\n" in shell.text()
         assert "the program's own" in shell.run("h")
 

@@ -11,6 +11,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward_pass import BackwardPass, Observer
 from gradsh.engine.autograd.gradient_versions import noted, share
+from gradsh.engine.dispatch.op_node import sum_tensor_to
 from gradsh.engine.dispatch.tangents import levels, untracked
 from gradsh.engine.dispatch.views import view_of
 from gradsh.engine.graph.gradient_edge import GradientEdge, tensor_at
@@ -18,6 +19,7 @@ from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.engine.values.overlap import dense
 from gradsh.engine.values.reduced import cast
+from gradsh.engine.values.shape import expandable, sum_to
 from gradsh.engine.values.size import Size
 from gradsh.engine.values.storage import stands_for_zeros
 from gradsh.text.fault import fail
@@ -173,15 +175,27 @@ def make_roots(
         if cotangent is None:
             array = tensor.array
             ones = np.ones(array.shape, array.dtype) if array.ndim else np.array(1, array.dtype)
-            roots.append((edge, make(ones) if create_graph else ones))
+            start: Any = make(ones) if create_graph else ones
         elif create_graph:
-            roots.append((edge, cotangent))
+            start = cotangent
         else:
             if cotangent is not shared:  # one gradient may be passed for thousands of roots
                 share(cotangent)
                 shared = cotangent
-            roots.append((edge, cotangent.array))
+            start = cotangent.array
+        if start.shape != edge[0].outputs[edge[1]][0]:
+            start = _fitting(place, edge, start)
+        roots.append((edge, start))
     return roots
+
+
+def _fitting(place: int, edge: Edge, start: Any) -> Any:
+    """Bring the gradient of a tensor that was given another shape without a record to the shape that its node gave it."""
+    shape = edge[0].outputs[edge[1]][0]
+    if not expandable(shape, tuple(start.shape)):
+        message = f"invalid gradient at index {place} - got {list(start.shape)} but expected shape compatible with {list(shape)}"
+        raise fail("grad_shape", message, RuntimeError, node=edge[0])
+    return sum_tensor_to(start, shape) if isinstance(start, Tensor) else sum_to(start, shape)
 
 
 def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | None:
