@@ -31,12 +31,12 @@ FAMILIES = {
     "class_loss": "cross_entropy nll_loss nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward",
     "compare": (
         "__and__ __eq__ __ge__ __gt__ __iand__ __ilshift__ __invert__ __ior__ __irshift__ __ixor__ __le__ __lshift__ __lt__ "
-        "__ne__ __or__ __rand__ __rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ _isclose _isfinite allclose bitwise_and "
-        "bitwise_and_ bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_right_shift "
-        "bitwise_right_shift_ bitwise_xor bitwise_xor_ eq eq_ equal ge ge_ greater greater_ greater_equal greater_equal_ gt gt_ "
-        "is_nonzero isclose isfinite isin isinf isnan isneginf isposinf isreal le le_ less less_ less_equal less_equal_ "
-        "logical_and logical_and_ logical_not logical_not_ logical_or logical_or_ logical_xor logical_xor_ lt lt_ ne ne_ "
-        "not_equal not_equal_ "
+        "__ne__ __or__ __rand__ __rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ _isclose _isfinite allclose "
+        "bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ "
+        "bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ eq eq_ equal ge ge_ greater greater_ greater_equal "
+        "greater_equal_ gt gt_ is_nonzero isclose isfinite isin isinf isnan isneginf isposinf isreal le le_ less less_ less_equal "
+        "less_equal_ logical_and logical_and_ logical_not logical_not_ logical_or logical_or_ logical_xor logical_xor_ lt lt_ ne "
+        "ne_ not_equal not_equal_ "
     ),
     "conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution convolution_backward",
     "copy_cast": (
