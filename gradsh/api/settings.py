@@ -156,12 +156,18 @@ class iinfo(_Limits):
         self.dtype = type.name
 
 
-@contextmanager
-def device_index(device: int | None) -> Iterator[None]:
-    """Refuse a number, since there is no accelerator; do nothing for None."""
-    if device is not None:
-        raise no_accelerator()
-    yield
+class device_index:
+    """`with torch.accelerator.device_index(n)`: refuses a number, since there is no accelerator; does nothing for None."""
+
+    def __init__(self, device: int | None) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        if self._device is not None:
+            raise no_accelerator()
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the device as it is."""
 
 
 def set_default_device(device: object) -> None:
