@@ -137,7 +137,8 @@ class SimpleStatementParser(CommandParser):
         start = self.i
         self.i += 1
         test = self.expression()
-        return tree.Assert(self.span_from(start), test, self.expression() if self.accept(",") else None)
+        message = self.expression() if self.accept(",") else None
+        return tree.Assert(self.span_from(start), test, message)
 
     def del_(self) -> stmt:
         """Read a deletion.
