@@ -139,8 +139,8 @@ def check_batches(batch1: Array, batch2: Array) -> None:
     for each, name in ((batch1, "batch1"), (batch2, "batch2")):
         if each.ndim != 3:
             raise fail("shape", f"{name} must be a 3D tensor", shape=each.shape)
-    wanted, got = [batch1.shape[0], batch1.shape[2]], list(batch2.shape[:2])
-    if wanted != got:
+    if batch1.shape[0] != batch2.shape[0] or batch1.shape[2] != batch2.shape[1]:
+        wanted, got = [batch1.shape[0], batch1.shape[2]], list(batch2.shape[:2])
         message = f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {got}."
         raise fail("shape", message, shapes=(batch1.shape, batch2.shape))
 
