@@ -44,7 +44,7 @@ class Autocast:
     ) -> None:
         _check_device_type(device_type)
         if device_type not in _DEVICES:
-            raise fail("value", f"User specified an unsupported autocast device_type '{device_type}'", RuntimeError)
+            raise fail("value", f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
@@ -164,7 +164,7 @@ def clear_autocast_cache() -> None:
 # --- functions of one's own -------------------------------------------------------------------------------------
 
 
-def _cast(value: Any, dtype: DType) -> Any:
+def _cast(value: object, dtype: DType) -> Any:
     if isinstance(value, Tensor):
         return value.to(dtype) if value.is_floating_point() and value.array.dtype != np.float64 else value
     if isinstance(value, Mapping):
@@ -207,12 +207,12 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     return decorated
 
 
-def cuda_custom_fwd(fwd: Any = None, *, cast_inputs: DType | None = None) -> Any:
+def cuda_custom_fwd(fwd: object = None, *, cast_inputs: DType | None = None) -> Any:
     """Decorate a `forward` for a GPU."""
     return custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-def cuda_custom_bwd(bwd: Any = None) -> Any:
+def cuda_custom_bwd(bwd: object = None) -> Any:
     """Decorate a `backward` for a GPU."""
     return custom_bwd(bwd, device_type="cuda")
 
@@ -261,7 +261,7 @@ class GradScaler:
         self._growth_tracker = 0
         self._progress: dict[int, _Progress] = {}
 
-    def scale(self, outputs: Any) -> Any:
+    def scale(self, outputs: object) -> Any:
         """Return a tensor (or each of several) times the scale. Raises ValueError for anything else."""
         if not self._enabled:
             return outputs
@@ -291,9 +291,9 @@ class GradScaler:
         self._check_used("unscale_")
         progress = self._progress.setdefault(id(optimizer), _Progress())
         if progress.stepped:
-            raise fail("other", "unscale_() is being called after step().", RuntimeError)
+            raise fail("other", "unscale_() is being called after step().")
         if progress.found_inf is not None:
-            raise fail("other", "unscale_() has already been called on this optimizer since the last update().", RuntimeError)
+            raise fail("other", "unscale_() has already been called on this optimizer since the last update().")
         inverse = float(np.float32(1.0 / self._scale)) if self._scale else float("inf")
         for group in optimizer.param_groups:
             for parameter in group["params"]:
@@ -313,11 +313,11 @@ class GradScaler:
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
-            raise fail("other", "Closure use is not currently supported if GradScaler is enabled.", RuntimeError)
+            raise fail("other", "Closure use is not currently supported if GradScaler is enabled.")
         self._check_used("step")
         progress = self._progress.setdefault(id(optimizer), _Progress())
         if progress.stepped:
-            raise fail("other", "step() has already been called since the last update().", RuntimeError)
+            raise fail("other", "step() has already been called since the last update().")
         if progress.found_inf is None:
             self.unscale_(optimizer)
         if progress.found_inf is None:
@@ -399,7 +399,7 @@ class GradScaler:
             message = (
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         self._scale = state_dict["scale"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]

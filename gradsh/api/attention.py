@@ -1,9 +1,8 @@
 """torch.nn.attention: which ways of computing attention are allowed."""
 
 import enum
-import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gradsh.engine.ambient import current
 from gradsh.ops.attention import ALLOWED
@@ -24,37 +23,18 @@ class SDPBackend(enum.Enum):
         return int(self.value)
 
 
-class sdpa_kernel:
+@contextmanager
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[object, object]]:
     """Allow only these ways of computing attention inside the block; which one is tried first is the same for all orders."""
-
-    __module__ = "torch.nn.attention"
-
-    __script_attributes__ = frozenset({"__enter__", "__exit__"})
-
-    def __init__(self, backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> None:
-        del set_priority
-        self._chosen = [backends] if isinstance(backends, SDPBackend) else backends
-        self._before: list[Any] = []
-
-    def __enter__(self) -> dict[object, object]:
-        if not isinstance(self._chosen, list):
-            found = type(self._chosen).__name__
-            message = f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {found}"
-            raise fail("type", message, AssertionError)
-        flags = current().flags
-        self._before.append(flags.get(ALLOWED))
-        flags[ALLOWED] = frozenset(one.name for one in self._chosen)
-        return {}
-
-    def __exit__(self, *error: object) -> None:
-        current().flags[ALLOWED] = self._before.pop()
-
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
-        """Return `function` with only these ways allowed in it."""
-
-        @functools.wraps(function)
-        def restricted(*args: object, **kwargs: object) -> object:
-            with self:
-                return function(*args, **kwargs)
-
-        return restricted
+    del set_priority
+    chosen = [backends] if isinstance(backends, SDPBackend) else backends
+    if not isinstance(chosen, list):
+        found = type(chosen).__name__
+        message = f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {found}"
+        raise fail("type", message, AssertionError)
+    before = current().flags.get(ALLOWED)
+    current().flags[ALLOWED] = frozenset(one.name for one in chosen)
+    try:
+        yield {}
+    finally:
+        current().flags[ALLOWED] = before

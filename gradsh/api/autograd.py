@@ -27,11 +27,8 @@ def _outputs(value: object) -> tuple[Any, ...]:
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
-    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Any = None,
+    tensors: Tensor | Sequence[Tensor], grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
     """Run one backward pass from all `tensors`, with one cotangent for each in `grad_tensors`.
@@ -47,15 +44,10 @@ def backward(
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
-    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
+    outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None, retain_graph: bool | None = None,
+    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...] | dict[Any, Tensor | None]:
     """Return the gradients of the sum of `outputs` with respect to `inputs`, one for each, touching no `.grad`."""
     if materialize_grads and allow_unused is False:
@@ -82,7 +74,7 @@ def _batched(
     for root, one in zip(roots, given, strict=True):
         if one is None and root.requires_grad:
             # PyTorch asks for it in the words of a scalar's gradient
-            raise fail("scalar", "grad can be implicitly created only for scalar outputs", RuntimeError, tensor=root)
+            raise fail("scalar", "grad can be implicitly created only for scalar outputs", tensor=root)
         if one is not None and tuple(one.shape[1:]) != tuple(root.shape):
             message = (
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
@@ -90,7 +82,7 @@ def _batched(
                 f"detected: grad_output[{given.index(one)}] has a shape of {one.shape[2:]} and output[{given.index(one)}] has a shape "
                 f"of {root.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
             )
-            raise fail("grad_shape", message, RuntimeError, tensor=root)
+            raise fail("grad_shape", message, tensor=root)
     count = len(next(one for one in given if one is not None))
 
     def of_row(row: int, retained: bool) -> tuple[Tensor | None, ...]:
@@ -120,7 +112,7 @@ class _EngineBase:
         """Call a function at the end of the pass."""
         running = current().running
         if running is None:
-            raise fail("other", "Final callbacks can only be installed during backward pass.", RuntimeError)
+            raise fail("other", "Final callbacks can only be installed during backward pass.")
         running.callbacks.append(callback)
 
 

@@ -326,7 +326,7 @@ class _Reentrant(Function):
                 "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
                 "passing the `inputs` argument."
             )
-            raise fail("other", message, RuntimeError)
+            raise fail("other", message)
         saved = iter(ctx.saved_tensors)
         inputs = [
             next(saved) if given else other for given, other in zip(ctx.tensors, ctx.others, strict=True)
@@ -345,8 +345,7 @@ class _Reentrant(Function):
             if isinstance(output, Tensor) and output.requires_grad
         ]
         if not pairs:
-            message = "none of output has requires_grad=True, this checkpoint() is not necessary"
-            raise fail("no_grad", message, RuntimeError)
+            raise fail("no_grad", "none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([output for output, _ in pairs], [grad for _, grad in pairs])
         return (None, None, *(one.grad if isinstance(one, Tensor) else None for one in fresh))
 

@@ -55,7 +55,7 @@ def _deep(x: object, memo: Memo) -> object:
     return found
 
 
-def _copied(x: Any, part: Part, memo: Memo | None) -> object:
+def _copied(x: object, part: Part, memo: Memo | None) -> object:
     """Return the copy of `x`: `part` copies what it holds, `memo` (of a deep copy) knows what is being copied."""
     kind = type(x)
     if isinstance(x, _ATOMS):

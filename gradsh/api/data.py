@@ -118,8 +118,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         for extra in range(size - sum(counts)):
             counts[extra % len(counts)] += 1
     if sum(counts) != size:
-        message = "Sum of input lengths does not equal the length of the input dataset!"
-        raise fail("value", message, ValueError)
+        raise fail("value", "Sum of input lengths does not equal the length of the input dataset!", ValueError)
     order = iter(stream_of(generator).randperm(size).tolist())
     return [Subset(dataset, list(islice(order, count))) for count in counts]
 
@@ -143,8 +142,7 @@ class SequentialSampler(Sampler):
 
 def _check_count(count: object) -> None:
     if not isinstance(count, int) or isinstance(count, bool) or count <= 0:
-        message = f"num_samples should be a positive integer value, but got num_samples={count}"
-        raise fail("value", message, ValueError)
+        raise fail("value", f"num_samples should be a positive integer value, but got num_samples={count}", ValueError)
 
 
 class RandomSampler(Sampler):

@@ -52,23 +52,21 @@ def _cotangents(v: object, like: Tensors, many: bool, what: str, name: str) -> T
     _, found = _tuple(v, "v", name)
     if len(found) != len(like):
         message = f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}."
-        message = message if many else "The given v should contain a single Tensor."
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message if many else "The given v should contain a single Tensor.", RuntimeError)
     for place, (one, other) in enumerate(zip(found, like, strict=True)):
         if one.shape != other.shape:
             at = f"Entry {place} in v" if many else "v"
-            message = f"{at} has invalid size: should be {other.shape} but got {one.shape}."
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"{at} has invalid size: should be {other.shape} but got {one.shape}.", RuntimeError)
     return found
 
 
-def _pull(outputs: Tensors, inputs: Tensors, cotangents: Any, create: bool, retain: bool = True) -> list[Tensor | None]:
+def _pull(outputs: Tensors, inputs: Tensors, cotangents: Any, create: bool) -> list[Tensor | None]:
     """Return the gradients, None for what does not depend."""
     pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
     if not pairs:
         return [None] * len(inputs)
     return list(gradients(
-        [o for o, _ in pairs], inputs, [c for _, c in pairs], retain_graph=retain or create, create_graph=create,
+        [o for o, _ in pairs], inputs, [c for _, c in pairs], retain_graph=True, create_graph=create,
         allow_unused=True,
     ))
 
@@ -164,8 +162,7 @@ _HINT = (
 def _check_strategy(strategy: str, wanted: str, vectorize: bool, create_graph: bool) -> None:
     """Refuse what PyTorch refuses."""
     if strategy not in {"forward-mode", "reverse-mode"}:
-        message = f'Expected strategy to be either "forward-mode" or {wanted}.'
-        raise fail("assert", message, AssertionError)
+        raise fail("assert", f'Expected strategy to be either "forward-mode" or {wanted}.', AssertionError)
     prefix = "torch.autograd.functional.jacobian: "
     if strategy == "forward-mode" and create_graph:
         message = (

@@ -18,17 +18,17 @@ class EinopsError(RuntimeError):
     """What einops raises for a tensor that does not fit its pattern."""
 
 
-def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
+def rearrange(tensor: object, pattern: str, **axes_lengths: int) -> Any:
     """Return the tensor with the axes on the right of `->`; a list of tensors is stacked first."""
     return _applied(tensor, pattern, "rearrange", axes_lengths)
 
 
-def reduce(tensor: Any, pattern: str, reduction: str, **axes_lengths: int) -> Any:
+def reduce(tensor: object, pattern: str, reduction: str, **axes_lengths: int) -> Any:
     """Return the tensor reduced over the axes that the right of `->` does not name."""
     return _applied(tensor, pattern, reduction, axes_lengths)
 
 
-def repeat(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
+def repeat(tensor: object, pattern: str, **axes_lengths: int) -> Any:
     """Return the tensor repeated along the axes that only the right of `->` names."""
     return _applied(tensor, pattern, "repeat", axes_lengths)
 

@@ -36,7 +36,7 @@ _current_level = Live(lambda: -1 if _level() is None else 0)
 def enter_dual_level() -> int:
     """Begin the level of forward mode; there is one at a time."""
     if _level() is not None:
-        raise fail("other", "Nested forward mode AD is not supported at the moment", RuntimeError)
+        raise fail("other", "Nested forward mode AD is not supported at the moment")
     current().flags[_LEVEL] = opened()
     return 0
 
@@ -46,9 +46,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
     entered = _level()
     if level is not None and level != (-1 if entered is None else 0):
         message = "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     if entered is None:
-        raise fail("other", "Dual level must be a positive number.", RuntimeError)
+        raise fail("other", "Dual level must be a positive number.")
     current().flags[_LEVEL] = None
     close(entered)
 
@@ -103,7 +103,7 @@ def _chosen(level: int | None, name: str) -> Level | None:
     """Return the level of a number, by default the one that is entered; None where there is none."""
     entered = _level()
     if level is not None and level >= 0 and (level > 0 or entered is None):
-        raise fail("value", f"Invalid level given to {name}", RuntimeError)
+        raise fail("value", f"Invalid level given to {name}")
     return None if level is not None and level < 0 else entered
 
 
@@ -112,16 +112,16 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     entered = _chosen(level, "_make_dual")
     if entered is None:
         message = "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
-        raise fail("other", message, RuntimeError)
+        raise fail("other", message)
     for what, one in (("primal", tensor), ("tangent", tangent)):
         if not one.is_floating_point():
             raise fail("dtype", f"Expected {what} to be floating point or complex, but got: {one.dtype}", ValueError)
     if tangent_of(tensor, entered) is not None:
         message = "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
-        raise fail("value", message, RuntimeError, tensor=tensor)
+        raise fail("value", message, tensor=tensor)
     if tangent_of(tangent, entered) is not None:
         message = "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
-        raise fail("value", message, RuntimeError, tensor=tangent)
+        raise fail("value", message, tensor=tangent)
     dual: Tensor = find("view_as")(tensor, tensor)
     set_tangent(dual, entered, tangent)
     return dual

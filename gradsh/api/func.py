@@ -72,9 +72,9 @@ def grad_and_value(func: Callable[..., object], argnums: object = 0, has_aux: bo
             if not isinstance(output, Tensor) or output.dim():
                 start = "grad_and_value(f)(*args): Expected f(*args) to return a"
                 if not isinstance(output, Tensor):
-                    raise fail("type", f"{start} Tensor, got {type(output)}", RuntimeError)
+                    raise fail("type", f"{start} Tensor, got {type(output)}")
                 advice = "Maybe you wanted to use the vjp or jacrev APIs instead?"
-                raise fail("shape", f"{start} scalar Tensor, got tensor with {output.dim()} dims. {advice}", RuntimeError)
+                raise fail("shape", f"{start} scalar Tensor, got tensor with {output.dim()} dims. {advice}")
             lead = call.leads_on([output])
             found = call.like_arguments(call.pull(output, lead=lead))
         value = _cut(output, lead)
@@ -240,4 +240,4 @@ def _check_names(module: object, given: Mapping[str, object]) -> None:
     ]
     if told:
         lines = "\n\t".join(told)
-        raise fail("value", f"Error(s) in reparametrizing for {type(module).__name__}:\n\t{lines}", RuntimeError)
+        raise fail("value", f"Error(s) in reparametrizing for {type(module).__name__}:\n\t{lines}")

@@ -52,15 +52,14 @@ def jvp(
 
 
 def _refused(message: str) -> Exception:
-    return fail("value", f"{_JVP}: {message}", RuntimeError)
+    return fail("value", f"{_JVP}: {message}")
 
 
 def _checked(output: Any) -> list[Tensor]:
     """Return the tensors of what the function returned; refuse anything else."""
     parts = output.values() if isinstance(output, dict) else output if isinstance(output, (list, tuple)) else None
     if parts is None and not isinstance(output, Tensor):
-        raise fail("type", f"jvp(f, primals, tangents): expected f(*primals) to return only tensors, got unsupported type {type(output)}",
-                   RuntimeError)
+        raise fail("type", f"jvp(f, primals, tangents): expected f(*primals) to return only tensors, got unsupported type {type(output)}")
     return [output] if parts is None else [leaf for part in parts for leaf in _checked(part)]
 
 
@@ -68,7 +67,7 @@ def _tangent(output: Tensor, level: Level, strict: bool) -> Tensor:
     found = tangent_of(output, level)
     if found is None and strict:
         message = "The output of f is independent of the inputs. This is not allowed with strict=True."
-        raise fail("unused", f"jvp(f, primals, tangents, strict=True): {message}", RuntimeError)
+        raise fail("unused", f"jvp(f, primals, tangents, strict=True): {message}")
     zeros: Any = find("zeros_like")
     return zeros(output.detach()) if found is None else found
 
@@ -89,7 +88,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Ca
     def product(*tangents: object) -> object:
         if tree_structure(tangents) != tree_structure(primals):
             message = f"Expected the tangents {tree_structure(tangents)} to have the same argspec as the primals {tree_structure(primals)}"
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         given = tensors_of(tangents)
         for place, (one, like) in enumerate(zip(given, call.inputs, strict=True)):
             for what in ("shape", "dtype"):
@@ -98,7 +97,7 @@ def linearize(func: Callable[..., object], *primals: object) -> tuple[object, Ca
                         f"tangent:{place} with {what} {getattr(one, what)} in flattened pytree doesn't match the {what} "
                         f"{getattr(like, what)} of the corresponding primal."
                     )
-                    raise fail("shape", message, RuntimeError)
+                    raise fail("shape", message)
         pairs = [(a, b) for a, b in zip(pulled, given, strict=True) if a is not None and a.requires_grad]
         found = gradients(
             [a for a, _ in pairs], probes, [b for _, b in pairs], retain_graph=True, allow_unused=True,

@@ -104,7 +104,7 @@ class FunctionNode(Node):
             message = (
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(found)})"
             )
-            raise fail("other", message, RuntimeError, node=self)
+            raise fail("other", message, node=self)
         results: list[object] = []
         for place, one in enumerate(found):
             if not self._given[place]:
@@ -113,11 +113,10 @@ class FunctionNode(Node):
                         f"function {self.name()} returned a gradient different than None at position {place + 1}, but the "
                         "corresponding forward input was not a Variable"
                     )
-                    raise fail("value", message, RuntimeError, node=self)
+                    raise fail("value", message, node=self)
                 continue
             if one is not None and not isinstance(one, Tensor):
-                message = f"expected Variable or None (got {type(one).__name__})"
-                raise fail("type", message, RuntimeError, node=self)
+                raise fail("type", f"expected Variable or None (got {type(one).__name__})", node=self)
             target = len(results)
             results.append(self._fit(one, target, recorded) if one is not None and needs[target] else None)
         return results
@@ -161,7 +160,7 @@ def _backward_of(function: "type[Function]") -> Callable[..., object]:
             "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
             "them."
         )
-        raise fail("type", message, RuntimeError)
+        raise fail("type", message)
     return other if own is Function.backward else own
 
 
@@ -193,13 +192,12 @@ class Function(ScriptBase):
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
             "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
-        raise fail("type", message, RuntimeError)
+        raise fail("type", message)
 
     @staticmethod
     def forward(*_args: Any, **_kwargs: Any) -> Any:
         """Compute the outputs; subclasses define it."""
-        message = "You must implement the forward function for custom autograd.Function."
-        raise fail("type", message, NotImplementedError)
+        raise fail("type", "You must implement the forward function for custom autograd.Function.", NotImplementedError)
 
     @staticmethod
     def setup_context(ctx: object, inputs: tuple[object, ...], output: object) -> None:
@@ -275,17 +273,17 @@ def _check_transformed(cls: Any, apart: bool) -> None:
     """Refuse a function within a transform of torch.func that PyTorch could not transform."""
     if not apart:
         message = "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
-        raise fail("value", f"{message}setup_context staticmethod. {_MORE}", RuntimeError)
+        raise fail("value", f"{message}setup_context staticmethod. {_MORE}")
     if not current().flags.get(BATCHED):
         return
     own = cls.vmap is not Function.vmap
     if cls.generate_vmap_rule and own:
         message = f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
         way = "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. "
-        raise fail("value", message + way + _MORE, RuntimeError)
+        raise fail("value", message + way + _MORE)
     if not cls.generate_vmap_rule and not own:
         message = f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
-        raise fail("value", f"{message}staticmethod or set generate_vmap_rule=True. {_MORE}", RuntimeError)
+        raise fail("value", f"{message}staticmethod or set generate_vmap_rule=True. {_MORE}")
 
 
 def _bound(cls: type[Function], args: tuple[object, ...], kwargs: dict[str, object], apart: bool) -> tuple[object, ...]:
@@ -313,7 +311,7 @@ class _Outputs:
         _check_tensors("save_for_backward can only save variables, but argument {} is of type {}", node.to_save)
         for one in node.dirty:
             if not isinstance(one, Tensor):
-                raise fail("type", "mark_dirty can only accept variables, but argument ", RuntimeError, node=node)
+                raise fail("type", "mark_dirty can only accept variables, but argument ", node=node)
         self.dirty = {id(one) for one in node.dirty}
         self.undifferentiable = {id(one) for one in node.undifferentiable}
 
@@ -325,7 +323,7 @@ class _Outputs:
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                 "modified inplace must all be outputs of the Function."
             )
-            raise fail("value", message, RuntimeError, node=node)
+            raise fail("value", message, node=node)
         shapes = [(one.array.shape, one.array.dtype) if isinstance(one, Tensor) else None for one in self.outputs]
         silent = () if node.materialize_undifferentiable else self.undifferentiable
         node._shapes = tuple(None if id(one) in silent else shape for one, shape in zip(self.outputs, shapes, strict=True))
@@ -372,7 +370,7 @@ class _Outputs:
     def _modified(self, place: int, output: Tensor, given: bool) -> Tensor:
         if is_tracked(output) and output.grad_fn is None:
             message = "a leaf Variable that requires grad has been used in an in-place operation."
-            raise fail("leaf_inplace", message, RuntimeError, tensor=output, leaf=output)
+            raise fail("leaf_inplace", message, tensor=output, leaf=output)
         if not given:
             current().warning(
                 "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to "
@@ -388,7 +386,7 @@ class _Outputs:
                 "second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you "
                 "need help to do this change."
             )
-            raise fail("view_inplace", message, RuntimeError, tensor=output)
+            raise fail("view_inplace", message, tensor=output)
         rebase(output, self.node)
         if not view:
             output.edge = (self.node, place)

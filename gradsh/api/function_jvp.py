@@ -83,4 +83,4 @@ class Pushing:
 
 
 def _refused(message: str) -> Exception:
-    return fail("other", message, RuntimeError)
+    return fail("other", message)

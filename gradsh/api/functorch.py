@@ -16,13 +16,13 @@ def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tupl
     _deprecated("make_functional", "functional_call")
     if any(True for _ in model.buffers()):
         message = "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     function, parameters, _ = _made(model, disable_autograd_tracking)
     return lambda params, *args, **kwargs: function(params, (), *args, **kwargs), parameters
 
 
 def make_functional_with_buffers(
-    model: Any, disable_autograd_tracking: bool = False
+    model: object, disable_autograd_tracking: bool = False
 ) -> tuple[Function, tuple[Any, ...], tuple[Any, ...]]:
     """Return a function of parameters, buffers and inputs, and copies of the module's parameters and buffers."""
     _deprecated("make_functional_with_buffers", "functional_call")
@@ -37,14 +37,14 @@ def combine_state_for_ensemble(models: Any) -> tuple[Function, tuple[Any, ...], 
     return function, tuple(one.detach() for one in parameters.values()), tuple(buffers.values())
 
 
-def _made(model: Any, untracked: bool) -> tuple[Function, tuple[Any, ...], tuple[Any, ...]]:
+def _made(model: object, untracked: bool) -> tuple[Function, tuple[Any, ...], tuple[Any, ...]]:
     module = deepcopy(model)
     parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
     if untracked:
         for parameter in parameters.values():
             parameter.requires_grad_(False)
 
-    def function(params: Iterable[Any], others: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    def function(params: Iterable[Any], others: Iterable[Any], *args: object, **kwargs: object) -> Any:
         given = dict(zip((*parameters, *buffers), (*params, *others), strict=True))
         return functional_call(module, given, args, kwargs)
 

@@ -100,7 +100,7 @@ def _checked_inputs(given: tuple[object, ...]) -> list[Tensor]:
                 "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
                 "gradcheck."
             )
-            raise fail("value", message, RuntimeError, tensor=one)
+            raise fail("value", message, tensor=one)
     if not wanted:
         message = (
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."

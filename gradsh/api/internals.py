@@ -108,9 +108,9 @@ def _will_engine_execute_node(node: object) -> bool:
     """Return whether the running pass reaches a node."""
     running, node = current().running, behind(node)
     if not isinstance(node, Node):
-        raise fail("type", f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}", RuntimeError)
+        raise fail("type", f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
     if running is None:
-        raise fail("other", f"_get_should_execute_nodes {_DURING}", RuntimeError)
+        raise fail("other", f"_get_should_execute_nodes {_DURING}")
     if isinstance(node, AccumulateGrad):
         running.check_not_captured(node)
     return running.will_run(node)
@@ -120,13 +120,13 @@ def _current_graph_task_execution_order() -> list[object]:
     """Return the nodes of the running pass in the order in which they run."""
     running = current().running
     if running is None:
-        raise fail("other", f"_current_graph_task_execution_order {_DURING}", RuntimeError)
+        raise fail("other", f"_current_graph_task_execution_order {_DURING}")
     if multithreading():
         message = (
             "get_current_graph_task_execution_order expects the current backward to be executed with multithreading disabled, e.g. by "
             "running:\n\n>>> with torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n"
         )
-        raise fail("other", message, RuntimeError)
+        raise fail("other", message)
     return [node.facade() for node in running.in_order()]
 
 
@@ -134,7 +134,7 @@ def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[in
     """Set how often tensors count as written in place."""
     for tensor, version in zip(tensors, versions, strict=True):
         if version < 0:
-            raise fail("value", f"Cannot set a version_counter to a value below 0: {version}", RuntimeError)
+            raise fail("value", f"Cannot set a version_counter to a value below 0: {version}")
         tensor.counter.advance(version - tensor.counter.version)
 
 

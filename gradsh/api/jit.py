@@ -17,7 +17,7 @@ class ScriptModule(Module):
         save(self, f)
 
 
-def _saved_whole(obj: Any) -> Any:
+def _saved_whole(obj: object) -> Any:
     """Return a module that shares all it has with `obj` and is a ScriptModule; anything else as it is."""
     if not isinstance(obj, Module) or isinstance(obj, ScriptModule):
         return obj
@@ -27,7 +27,7 @@ def _saved_whole(obj: Any) -> Any:
 
 
 @standing_in("torch.jit.script", _AS_IT_IS)
-def script(obj: Any = None, *_: object, **__: object) -> Any:
+def script(obj: object = None, *_: object, **__: object) -> Any:
     """Return a function or class itself; a module as a ScriptModule."""
     tell(script)
     return script if obj is None else _saved_whole(obj)
@@ -49,12 +49,12 @@ def trace(
     return _saved_whole(func)
 
 
-def itself(fn: Any = None, *_: object, **__: object) -> Any:
+def itself(fn: object = None, *_: object, **__: object) -> Any:
     """Return the function or module; called with settings alone, what does so (`torch.jit.ignore(drop=True)`)."""
     return fn if callable(fn) else itself
 
 
-def annotate(the_type: object, the_value: Any) -> Any:
+def annotate(the_type: object, the_value: object) -> Any:
     """Return the value."""
     del the_type
     return the_value

@@ -20,7 +20,7 @@ class Resize(Function):
                 f"{'x'.join(map(str, tensor.size()))} ({tensor.numel()} elements). autograd's resize can only change the shape of a "
                 "given tensor, while preserving the number of elements. "
             )
-            raise fail("shape", message, RuntimeError, tensor=tensor)
+            raise fail("shape", message, tensor=tensor)
         ctx.input_sizes = tensor.size()
         return tensor.contiguous().view(*sizes)
 

@@ -2,7 +2,8 @@
 
 import inspect
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -51,7 +52,7 @@ class saved_tensors_hooks:
         ambient = current()
         message = ambient.flags.get(DISABLED)
         if message is not None:
-            raise fail("other", message, RuntimeError)
+            raise fail("other", message)
         pack = _Telling(self.pack_hook) if _takes_three(self.pack_hook) else self.pack_hook
         ambient.saved_hooks = (*ambient.saved_hooks, (pack, self.unpack_hook))
 
@@ -91,33 +92,18 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda tensor: tensor, lambda tensor: tensor)
 
 
-class disable_saved_tensors_hooks:
-    """A context in which entering saved_tensors_hooks raises `error_message`."""
-
-    __script_attributes__ = frozenset({"__enter__", "__exit__"})
-
-    def __init__(self, error_message: str) -> None:
-        self._message = error_message
-        self._before: list[Any] = []
-
-    def __enter__(self) -> None:
-        ambient = current()
-        if ambient.saved_hooks:
-            raise fail("other", self._message, RuntimeError)
-        self._before.append(ambient.flags.get(DISABLED))
-        ambient.flags[DISABLED] = self._message
-
-    def __exit__(self, *_: object) -> None:
-        current().flags[DISABLED] = self._before.pop()
-
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
-        """Return `function` running in this context."""
-
-        def decorated(*args: object, **kwargs: object) -> object:
-            with self:
-                return function(*args, **kwargs)
-
-        return decorated
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Let entering saved_tensors_hooks raise `error_message` within the block."""
+    ambient = current()
+    if ambient.saved_hooks:
+        raise fail("other", error_message)
+    before = ambient.flags.get(DISABLED)
+    ambient.flags[DISABLED] = error_message
+    try:
+        yield
+    finally:
+        ambient.flags[DISABLED] = before
 
 
 class _Handle:
@@ -192,8 +178,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def __enter__(self) -> Any:
         flags = current().flags
         if flags.get(_MUTATION) is not None:
-            message = "allow_mutation_on_saved_tensors contexts cannot be nested"
-            raise fail("other", message, RuntimeError)
+            raise fail("other", "allow_mutation_on_saved_tensors contexts cannot be nested")
         super().__enter__()
         flags[_MUTATION], flags[BEFORE_WRITE] = self._kept, self._kept.copy
         return self._kept
@@ -210,7 +195,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     edge = gradient_edge(tensor)
     if edge is None:
         message = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
-        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+        raise fail("no_grad", message, tensor=tensor)
     return GradientEdge(edge[0].facade(), edge[1])
 
 

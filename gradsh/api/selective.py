@@ -87,7 +87,7 @@ class Logging(_Between):
         self._log.clear()
         return super().__enter__()
 
-    def ran(self, record: Overload, values: list[Any], outputs: Any, made: object) -> None:
+    def ran(self, record: Overload, values: list[Any], outputs: object, made: object) -> None:
         """List an operation."""
         del outputs, made
         self._log.append(f"torch.ops.{overload_of(record, values)}")
@@ -102,7 +102,7 @@ class _Caching(_Between):
         super().__init__(storage)
         self.policy = policy
 
-    def ran(self, record: Overload, values: list[Any], outputs: Any, made: object) -> None:
+    def ran(self, record: Overload, values: list[Any], outputs: object, made: object) -> None:
         """Keep the outputs of an operation, or note that they are not kept."""
         operation = overload_of(record, values)
         args, kwargs = _as_called(record, values)
@@ -145,10 +145,10 @@ class _Cached(_Between):
         operation = overload_of(record, values)
         number, entries = self.number(operation), self.storage.get(operation)
         if entries is None:
-            raise fail("other", f"{operation} encountered during backward but not found in storage. {_MISMATCH}", RuntimeError)
+            raise fail("other", f"{operation} encountered during backward but not found in storage. {_MISMATCH}")
         if number >= len(entries):
             message = f"{operation} invocation index {number} encountered during backward but not found in storage. {_MISMATCH}"
-            raise fail("other", message, RuntimeError)
+            raise fail("other", message)
         entry = entries[number]
         if entry is _RECOMPUTE:
             return None
@@ -157,11 +157,11 @@ class _Cached(_Between):
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
                 "activation checkpoint."
             )
-            raise fail("other", message, RuntimeError)
+            raise fail("other", message)
         entries[number] = _CONSUMED
         outputs, versions = entry
         if not self.allow_mutation and any(counter.version != version for counter, version in versions):
-            raise fail("version", "Tensor cached during selective activation checkpoint has been mutated", RuntimeError)
+            raise fail("version", "Tensor cached during selective activation checkpoint has been mutated")
         return outputs
 
 

@@ -22,8 +22,7 @@ def set_default_dtype(d: DType) -> None:
     if not isinstance(d, DType):
         raise fail("type", "invalid dtype object: only floating-point types are supported as the default type", TypeError)
     if not d.is_floating_point:
-        message = "only floating-point types are supported as the default type"
-        raise fail("type", message, TypeError)
+        raise fail("type", "only floating-point types are supported as the default type", TypeError)
     current().default_dtype = d.numpy
 
 
@@ -282,7 +281,7 @@ def set_num_threads(*args: object, **options: object) -> None:
     if len(args) != 1:
         raise fail("type", f"torch.set_num_threads() takes exactly one argument ({len(args)} given)", TypeError)
     if type(args[0]) is not int:
-        raise fail("type", f"set_num_threads expects an int, but got {type(args[0]).__name__}", RuntimeError)
+        raise fail("type", f"set_num_threads expects an int, but got {type(args[0]).__name__}")
     if args[0] < 1:
-        raise fail("value", "set_num_threads expects a positive integer", RuntimeError)
+        raise fail("value", "set_num_threads expects a positive integer")
     set_threads(args[0])

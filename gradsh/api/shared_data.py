@@ -78,7 +78,7 @@ class DistributedSampler(Sampler):
         self.epoch = epoch
 
 
-def default_convert(data: Any) -> Any:
+def default_convert(data: object) -> Any:
     """Return data with tensors in place of numpy's arrays and numbers, within tuples, lists and dictionaries."""
     if isinstance(data, (np.ndarray, np.generic)):
         return find("as_tensor")(data)

@@ -99,7 +99,6 @@ def _from_files(folder: str, files: dict[str, str]) -> dict[str, object]:
         table.update(lazily(f"{folder}.{file}", names))
     return table
 
-_OTHER_DEVICES = ("mps", "xpu", "mtia")
 _AMP = "gradsh.api.amp"
 _AUTOCAST = (
     "is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype is_autocast_cache_enabled set_autocast_cache_enabled "
@@ -134,7 +133,6 @@ _TORCH: dict[str, object] = {
     ),
     **lazily("gradsh.api.stand_ins", "save load compile"),
     **lazily(_AMP, f"autocast=Autocast {_AUTOCAST}"),
-    "amp": _spaces("torch.amp"),
     "Tensor": Tensor,
     "Size": Size, "device": Device,
     "dtype": dtypes.DType,
@@ -146,24 +144,6 @@ _TORCH: dict[str, object] = {
     "strided": strided, "layout": TensorLayout, "memory_format": MemoryFormat,
     "__version__": lazy("gradsh.api.torch_version", "TORCH_VERSION"),
     "torch": _spaces("torch"),
-    "nn": _spaces("torch.nn"),
-    "optim": _spaces("torch.optim"),
-    "distributions": _spaces("torch.distributions"),
-    "autograd": _spaces("torch.autograd"),
-    "utils": _spaces("torch.utils"),
-    "cuda": _spaces("torch.cuda"),
-    "backends": _spaces("torch.backends"),
-    **{name: _spaces(f"torch.{name}") for name in (
-        "version", "torch_version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization",
-    )},
-    "random": _spaces("torch.random"),
-    "special": _spaces("torch.special"),
-    "linalg": _spaces("torch.linalg"),
-    "func": _spaces("torch.func"), "jit": _spaces("torch.jit"),
-    "_C": _spaces("torch._C"),
-    "ops": _spaces("torch.ops"),
-    "_VF": _spaces("torch._VF"),
-    "_vmap_internals": _spaces("torch._vmap_internals"),
     "vmap": lazy("gradsh.api.vmap", "vmap"),
     **lazily("gradsh.engine.dispatch.inference", "is_inference"),
     **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
@@ -182,21 +162,19 @@ _AUTOGRAD: dict[str, object] = {
     **lazily("gradsh.api.function", "Function"),
     **lazily("gradsh.api.gradcheck", "gradcheck gradgradcheck"),
     **lazily("gradsh.api.anomaly", "set_detect_anomaly detect_anomaly"),
-    "functional": _spaces("torch.autograd.functional"),
-    "graph": _spaces("torch.autograd.graph"),
-    "function": _spaces("torch.autograd.function"),
-    "variable": _spaces("torch.autograd.variable"),
-    "forward_ad": _spaces("torch.autograd.forward_ad"),
-    "_functions": _spaces("torch.autograd._functions"),
 }
-
 
 
 def _shared(name: str) -> Lazy:
     return Lazy(lambda: NAMESPACES["torch"].get(name))
 
 
-def _distributions() -> dict[str, Namespace]:
+def _with_files(name: str, table: dict[str, object], files: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
+    """Return the tables of a namespace and of the files that PyTorch keeps its names in."""
+    return {name: table} | {f"{name}.{file}": held for file, held in files.items()}
+
+
+def _distributions() -> dict[str, dict[str, object]]:
     """Return torch.distributions and what PyTorch keeps under it: a file for each class."""
     table = _from_files("gradsh.api.distributions", _DISTRIBUTIONS)
     files: dict[str, dict[str, object]] = {}
@@ -214,45 +192,35 @@ def _distributions() -> dict[str, Namespace]:
     files["transforms"] = lazily("gradsh.api.distributions.transforms", transforms)
     files["constraint_registry"] = lazily("gradsh.api.distributions.constraint_registry", "transform_to biject_to=transform_to")
     table |= files["transforms"] | files["constraint_registry"]
-    spaces = {f"torch.distributions.{file}": Namespace(f"torch.distributions.{file}", held) for file, held in files.items()}
-    table.update((file, _spaces(f"torch.distributions.{file}")) for file in files)
-    return {"torch.distributions": Namespace("torch.distributions", table), **spaces}
+    return _with_files("torch.distributions", table, files)
 
 
-def _modules() -> dict[str, Namespace]:
+def _modules() -> dict[str, dict[str, object]]:
     """Return torch.nn.modules and the files that PyTorch keeps its classes in."""
-    table = {**_from_files("gradsh.api.nn", _NN_CLASSES), "utils": _spaces("torch.nn.modules.utils")}
-    files: dict[str, dict[str, Any]] = {}
+    files: dict[str, dict[str, object]] = {}
     for origin, names in ((f"gradsh.api.nn.{file}", names) for file, names in _NN_CLASSES.items()):
         for name, entry in lazily(origin, names).items():
             files.setdefault(str(home_of(origin, name)).rpartition(".")[2], {})[name] = entry
     files["batchnorm"] |= lazily("gradsh.api.nn.batchnorm", "_BatchNorm")
     files["utils"] = lazily("gradsh.api.nn.conversion", "_single _pair _triple _quadruple")
-    table.update((file, _spaces(f"torch.nn.modules.{file}")) for file in files)
-    spaces = {f"torch.nn.modules.{file}": Namespace(f"torch.nn.modules.{file}", held) for file, held in files.items()}
-    return {"torch.nn.modules": Namespace("torch.nn.modules", table), **spaces}
+    return _with_files("torch.nn.modules", _from_files("gradsh.api.nn", _NN_CLASSES), files)
 
 
-def _data() -> dict[str, Namespace]:
+def _data() -> dict[str, dict[str, object]]:
     """Return torch.utils.data and the files that PyTorch keeps its classes in."""
     names = " ".join(dict.fromkeys(" ".join(_DATA_FILES.values()).split()))
     table = lazily("gradsh.api.data", names) | lazily("gradsh.api.shared_data", "DistributedSampler StackDataset default_convert")
-    files = {f"torch.utils.data.{file}": {name: table[name] for name in held.split()} for file, held in _DATA_FILES.items()}
-    table |= {file: _spaces(f"torch.utils.data.{file}") for file in _DATA_FILES}
-    return {"torch.utils.data": Namespace("torch.utils.data", table)} | {name: Namespace(name, held) for name, held in files.items()}
+    return _with_files("torch.utils.data", table, {
+        file: {name: table[name] for name in held.split()} for file, held in _DATA_FILES.items()
+    })
 
 
-def _optimizers() -> dict[str, Namespace]:
+def _optimizers() -> dict[str, dict[str, object]]:
     """Return torch.optim and the files that PyTorch keeps its optimizers in."""
     table = _from_files("gradsh.api.optim", _OPTIMIZERS)
     files = {name.lower(): {name: entry} for name, entry in table.items()}
     files["optimizer"] |= lazily("gradsh.api.optim.optimizer", "required")
-    spaces = {f"torch.optim.{file}": Namespace(f"torch.optim.{file}", held) for file, held in files.items()}
-    table.update((file, _spaces(f"torch.optim.{file}")) for file in files)
-    return {"torch.optim": Namespace("torch.optim", {
-        **table, **lazily("gradsh.api.optim.muon", "Muon"),
-        **{name: _spaces(f"torch.optim.{name}") for name in ("lr_scheduler", "swa_utils")},
-    }), **spaces}
+    return _with_files("torch.optim", table | lazily("gradsh.api.optim.muon", "Muon"), files)
 
 
 _RANDOM = {name: _shared(name) for name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -262,205 +230,180 @@ _FUNCTIONAL = (
     "norm split tensordot unique unique_consecutive"
 )
 
-NAMESPACES: dict[str, Namespace] = {
-    "torch": Namespace("torch", _TORCH, "torch"),
-    "torch.autograd": Namespace("torch.autograd", _AUTOGRAD),
-    "torch.autograd.functional": Namespace(
-        "torch.autograd.functional", lazily("gradsh.api.derivatives", "jacobian hessian vjp jvp vhp hvp _construct_standard_basis_for")
+_TABLES: dict[str, dict[str, object]] = {
+    "torch": _TORCH,
+    "torch.autograd": _AUTOGRAD,
+    "torch.autograd.functional": lazily("gradsh.api.derivatives", "jacobian hessian vjp jvp vhp hvp _construct_standard_basis_for"),
+    "torch.autograd.graph": lazily(
+        "gradsh.api.saved",
+        "saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks allow_mutation_on_saved_tensors "
+        "register_multi_grad_hook Node=AnyNode get_gradient_edge GradientEdge increment_version",
     ),
-    "torch.autograd.graph": Namespace(
-        "torch.autograd.graph",
-        lazily(
-            "gradsh.api.saved",
-            "saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks allow_mutation_on_saved_tensors "
-            "register_multi_grad_hook Node=AnyNode get_gradient_edge GradientEdge increment_version",
-        ),
-    ),
-    "torch.autograd.function": Namespace(
-        "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable InplaceFunction")
-        | lazily("gradsh.api.function_context", "FunctionCtx BackwardCFunction")
-    ),
-    "torch.autograd.gradcheck": Namespace("torch.autograd.gradcheck", lazily(
+    "torch.autograd.function": lazily("gradsh.api.function", "Function once_differentiable InplaceFunction")
+    | lazily("gradsh.api.function_context", "FunctionCtx BackwardCFunction"),
+    "torch.autograd.gradcheck": lazily(
         "gradsh.api.gradcheck", "gradcheck gradgradcheck GradcheckError get_numerical_jacobian get_analytical_jacobian",
-    )),
-    "torch.autograd._functions": Namespace("torch.autograd._functions", lazily("gradsh.api.old_functions", "Resize")),
-    "torch._VF": Namespace("torch._VF", {"unique_dim": lazy("gradsh.ops.unique", "unique_dim")}),
-    "torch._vmap_internals": Namespace("torch._vmap_internals", lazily("gradsh.api.vmap", "vmap _vmap=vmap")),
-    "torch.autograd.forward_ad": Namespace(
-        "torch.autograd.forward_ad",
-        lazily("gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual "
-               "_is_fwd_grad_enabled _set_fwd_grad_enabled _current_level"),
     ),
-    "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
-    "torch.ops": Namespace("torch.ops", lazily("gradsh.ops.overload_names", "aten")),
-    "torch._C": Namespace("torch._C", {
+    "torch.autograd._functions": lazily("gradsh.api.old_functions", "Resize"),
+    "torch._VF": {"unique_dim": lazy("gradsh.ops.unique", "unique_dim")},
+    "torch._vmap_internals": lazily("gradsh.api.vmap", "vmap _vmap=vmap"),
+    "torch.autograd.forward_ad": lazily(
+        "gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual "
+        "_is_fwd_grad_enabled _set_fwd_grad_enabled _current_level",
+    ),
+    "torch.autograd.variable": lazily("gradsh.api.autograd", "Variable"),
+    "torch.ops": lazily("gradsh.ops.overload_names", "aten"),
+    "torch._C": {
         **lazily("gradsh.api.internals", "_WeakTensorRef _current_graph_task_id _current_autograd_node _will_engine_execute_node "
                  "_current_graph_task_execution_order"),
         **lazily("gradsh.api.modes", "is_grad_enabled"), **lazily("gradsh.api.forward_ad", "_set_fwd_grad_enabled=set_forward_mode"),
-        **{name: _spaces(f"torch._C.{name}") for name in ("_autograd", "_functions")},
-    }),
-    "torch._C._autograd": Namespace("torch._C._autograd", {
+    },
+    "torch._C._autograd": {
         **lazily("gradsh.engine.dispatch.saved_hooks", "SavedTensor=RawSaved"),
         **lazily("gradsh.api.internals", "_saved_tensors_hooks_is_enabled _unsafe_set_version_counter _get_current_graph_task_keep_graph"),
-    }),
-    "torch._C._functions": Namespace("torch._C._functions", {
+    },
+    "torch._C._functions": {
         **lazily("gradsh.api.internals", "DelayedError UndefinedGrad"), **lazily("gradsh.engine.graph.tensor", "AccumulateGrad"),
-    }),
-    "torch.func": Namespace("torch.func", {
+    },
+    "torch.func": {
         **lazily("gradsh.api.func", "functional_call grad grad_and_value jacrev vjp stack_module_state"),
         **lazily("gradsh.api.vmap", "vmap"),
         **lazily("gradsh.api.func_forward", "jvp linearize jacfwd hessian"),
         **lazily("gradsh.api.rearrange", "rearrange"),
-    }),
-    "torch.nn": Namespace(
-        "torch.nn",
-        {
-            **_from_files("gradsh.api.nn", _NN_CLASSES),
-            "Parameter": Parameter,
-            **lazily("gradsh.api.nn.buffer", "Buffer=BufferMark"), **lazily("gradsh.api.nn.lazy", "UninitializedParameter"),
-            **lazily("gradsh.api.stand_ins", "DataParallel"),
-            "functional": _spaces("torch.nn.functional"),
-            "init": _spaces("torch.nn.init"),
-            "utils": _spaces("torch.nn.utils"), "attention": _spaces("torch.nn.attention"),
-            "parameter": _spaces("torch.nn.parameter"),
-            "modules": _spaces("torch.nn.modules"),
-            "parallel": _spaces("torch.nn.parallel"),
-        },
-    ),
-    "torch.nn.parallel": Namespace("torch.nn.parallel", lazily("gradsh.api.stand_ins", "DataParallel")),
-    "torch.nn.functional": Namespace("torch.nn.functional", lazily("gradsh.api.functional", "gumbel_softmax"), "F"),
-    "torch.nn.init": Namespace("torch.nn.init", lazily("gradsh.api.nn.init", _INIT)),
-    "torch.nn.attention": Namespace("torch.nn.attention", lazily("gradsh.api.attention", "SDPBackend sdpa_kernel")),
-    "torch.nn.utils": Namespace(
-        "torch.nn.utils",
-        {
-            **lazily(
-                "gradsh.api.nn.utils.clip",
-                "clip_grad_norm_ clip_grad_norm=clip_grad_norm_ clip_grad_value_ get_total_norm clip_grads_with_norm_ "
-                "parameters_to_vector vector_to_parameters",
-            ),
-            **lazily("gradsh.api.nn.utils.norms", "weight_norm remove_weight_norm spectral_norm remove_spectral_norm"),
-            **lazily("gradsh.api.nn.utils.skip", "skip_init"),
-            "rnn": _spaces("torch.nn.utils.rnn"),
-            "parametrize": _spaces("torch.nn.utils.parametrize"),
-            "parametrizations": _spaces("torch.nn.utils.parametrizations"),
-            "prune": _spaces("torch.nn.utils.prune"),
-        },
-    ),
-    "torch.nn.utils.parametrize": Namespace(
-        "torch.nn.utils.parametrize",
-        lazily(
-            "gradsh.api.nn.utils.parametrize",
-            "register_parametrization is_parametrized remove_parametrizations cached ParametrizationList "
-            "type_before_parametrizations",
+    },
+    "torch.nn": {
+        **_from_files("gradsh.api.nn", _NN_CLASSES),
+        "Parameter": Parameter,
+        **lazily("gradsh.api.nn.buffer", "Buffer=BufferMark"), **lazily("gradsh.api.nn.lazy", "UninitializedParameter"),
+        **lazily("gradsh.api.stand_ins", "DataParallel"),
+    },
+    "torch.nn.parallel": lazily("gradsh.api.stand_ins", "DataParallel"),
+    "torch.nn.functional": lazily("gradsh.api.functional", "gumbel_softmax"),
+    "torch.nn.init": lazily("gradsh.api.nn.init", _INIT),
+    "torch.nn.attention": lazily("gradsh.api.attention", "SDPBackend sdpa_kernel"),
+    "torch.nn.utils": {
+        **lazily(
+            "gradsh.api.nn.utils.clip",
+            "clip_grad_norm_ clip_grad_norm=clip_grad_norm_ clip_grad_value_ get_total_norm clip_grads_with_norm_ "
+            "parameters_to_vector vector_to_parameters",
         ),
+        **lazily("gradsh.api.nn.utils.norms", "weight_norm remove_weight_norm spectral_norm remove_spectral_norm"),
+        **lazily("gradsh.api.nn.utils.skip", "skip_init"),
+    },
+    "torch.nn.utils.parametrize": lazily(
+        "gradsh.api.nn.utils.parametrize",
+        "register_parametrization is_parametrized remove_parametrizations cached ParametrizationList "
+        "type_before_parametrizations",
     ),
-    "torch.nn.utils.parametrizations": Namespace(
-        "torch.nn.utils.parametrizations", lazily("gradsh.api.nn.utils.parametrizations", "weight_norm spectral_norm orthogonal")
-    ),
-    "torch.nn.utils.prune": Namespace("torch.nn.utils.prune", lazily(
+    "torch.nn.utils.parametrizations": lazily("gradsh.api.nn.utils.parametrizations", "weight_norm spectral_norm orthogonal"),
+    "torch.nn.utils.prune": lazily(
         "gradsh.api.nn.utils.prune",
         "BasePruningMethod PruningContainer Identity RandomUnstructured L1Unstructured RandomStructured LnStructured "
         "CustomFromMask identity random_unstructured l1_unstructured random_structured ln_structured global_unstructured "
         "custom_from_mask remove is_pruned",
-    )),
-    "torch.nn.utils.rnn": Namespace(
-        "torch.nn.utils.rnn",
-        {
-            **lazily("gradsh.api.nn.utils.sequences", "pad_sequence unpad_sequence"),
-            **lazily(
-                "gradsh.api.nn.utils.packed",
-                "PackedSequence pack_padded_sequence pad_packed_sequence pack_sequence unpack_sequence",
-            ),
-        },
     ),
-    "torch.nn.parameter": Namespace("torch.nn.parameter", {
+    "torch.nn.utils.rnn": {
+        **lazily("gradsh.api.nn.utils.sequences", "pad_sequence unpad_sequence"),
+        **lazily(
+            "gradsh.api.nn.utils.packed",
+            "PackedSequence pack_padded_sequence pad_packed_sequence pack_sequence unpack_sequence",
+        ),
+    },
+    "torch.nn.parameter": {
         "Parameter": Parameter, "Buffer": lazy("gradsh.api.nn.buffer", "BufferMark"),
         "UninitializedParameter": lazy("gradsh.api.nn.lazy", "UninitializedParameter"),
-    }),
+    },
     **_modules(),
     **_optimizers(),
-    "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
-    "torch.optim.swa_utils": Namespace("torch.optim.swa_utils", lazily(
+    "torch.optim.lr_scheduler": _from_files("gradsh.api.optim", _SCHEDULERS),
+    "torch.optim.swa_utils": lazily(
         "gradsh.api.optim.swa_utils",
         "AveragedModel SWALR update_bn get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn",
-    )),
-    "torch.utils.tensorboard": Namespace("torch.utils.tensorboard", lazily("gradsh.api.stand_ins", "SummaryWriter")),
-    "torch.utils": Namespace("torch.utils", {name: _spaces(f"torch.utils.{name}") for name in ("checkpoint", "data", "_pytree")}),
-    "torch.utils._pytree": Namespace("torch.utils._pytree", lazily(
+    ),
+    "torch.utils.tensorboard": lazily("gradsh.api.stand_ins", "SummaryWriter"),
+    "torch.utils": {},
+    "torch.utils._pytree": lazily(
         "gradsh.api.pytree",
         "TreeSpec tree_flatten tree_unflatten tree_leaves tree_structure tree_map tree_map_only tree_all tree_any",
-    )),
-    "torch.utils.checkpoint": Namespace(
-        "torch.utils.checkpoint",
-        lazily("gradsh.api.checkpoint",
-               "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop set_checkpoint_debug_enabled "
-               "get_device_states set_device_states")
-        | lazily("gradsh.api.selective", "CheckpointPolicy SelectiveCheckpointContext create_selective_checkpoint_contexts"),
     ),
+    "torch.utils.checkpoint": lazily(
+        "gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop "
+        "set_checkpoint_debug_enabled get_device_states set_device_states",
+    )
+    | lazily("gradsh.api.selective", "CheckpointPolicy SelectiveCheckpointContext create_selective_checkpoint_contexts"),
     **_data(),
     **_distributions(),
-    "torch.random": Namespace("torch.random", {**_RANDOM, **lazily(_SETTINGS, "thread_safe_generator=none fork_rng")}),
-    "torch.functional": Namespace(
-        "torch.functional", {"F": _spaces("torch.nn.functional"), **{name: _shared(name) for name in _FUNCTIONAL.split()}}
-    ),
-    "torch.special": Namespace("torch.special", {}, "special"),
-    "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.kernels.lu", "LinAlgError=_LinAlgError"), "linalg"),
-    "torch.cuda": Namespace(
-        "torch.cuda",
-        {"amp": _spaces("torch.cuda.amp"), "_initialized": False}
-        | lazily("gradsh.ops.tensor_types", "FloatTensor=CudaFloat DoubleTensor=CudaDouble LongTensor=CudaLong IntTensor=CudaInt "
-                 "ShortTensor=CudaShort CharTensor=CudaChar ByteTensor=CudaByte BoolTensor=CudaBool")
-        | lazily("gradsh.api.stand_ins", "memory_allocated max_memory_allocated memory_reserved=memory_allocated "
-                 "max_memory_reserved=max_memory_allocated memory_stats memory_summary")
-        | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
-               "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore is_initialized=cuda_is_available "
-               "is_bf16_supported=cuda_is_available get_device_name=no_gpu get_device_properties=no_gpu current_device=no_gpu "
-               "get_device_capability=no_gpu set_device mem_get_info=no_gpu current_stream=no_gpu "
-               "reset_max_memory_allocated=ignore get_rng_state=no_gpu get_rng_state_all=none"),
-    ),
-    "torch.jit": Namespace("torch.jit", {"Final": Final, **lazily(
+    "torch.random": {**_RANDOM, **lazily(_SETTINGS, "thread_safe_generator=none fork_rng")},
+    "torch.functional": {"F": _spaces("torch.nn.functional"), **{name: _shared(name) for name in _FUNCTIONAL.split()}},
+    "torch.special": {},
+    "torch.linalg": lazily("gradsh.ops.kernels.lu", "LinAlgError=_LinAlgError"),
+    "torch.cuda": {"_initialized": False}
+    | lazily("gradsh.ops.tensor_types", "FloatTensor=CudaFloat DoubleTensor=CudaDouble LongTensor=CudaLong IntTensor=CudaInt "
+             "ShortTensor=CudaShort CharTensor=CudaChar ByteTensor=CudaByte BoolTensor=CudaBool")
+    | lazily("gradsh.api.stand_ins", "memory_allocated max_memory_allocated memory_reserved=memory_allocated "
+             "max_memory_reserved=max_memory_allocated memory_stats memory_summary")
+    | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
+             "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore is_initialized=cuda_is_available "
+             "is_bf16_supported=cuda_is_available get_device_name=no_gpu get_device_properties=no_gpu current_device=no_gpu "
+             "get_device_capability=no_gpu set_device mem_get_info=no_gpu current_stream=no_gpu "
+             "reset_max_memory_allocated=ignore get_rng_state=no_gpu get_rng_state_all=none"),
+    "torch.jit": {"Final": Final, **lazily(
         "gradsh.api.jit", "script trace ScriptModule annotate is_scripting is_tracing=is_scripting save=save_module load=load_module "
         "script_if_tracing=itself set_fusion_strategy freeze=itself optimize_for_inference=itself ignore=itself unused=itself "
         "export=itself script_method=itself",
-    )}),
-    "torch.amp": Namespace("torch.amp", lazily(_AMP, "autocast=Autocast GradScaler custom_fwd custom_bwd is_autocast_available")),
-    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily(
+    )},
+    "torch.amp": lazily(_AMP, "autocast=Autocast GradScaler custom_fwd custom_bwd is_autocast_available"),
+    "torch.cuda.amp": lazily(
         _AMP, "autocast=cuda_autocast GradScaler custom_fwd=cuda_custom_fwd custom_bwd=cuda_custom_bwd",
-    )),
-    "torch.cpu.amp": Namespace("torch.cpu.amp", lazily(_AMP, "autocast=cpu_autocast GradScaler=CpuGradScaler")),
-    "torch.backends": Namespace("torch.backends", {
-        name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps", "mkldnn", "mkl", "openmp")
-    }),
-    **{f"torch.backends.{name}": Switches(f"torch.backends.{name}", {
-        **({"enabled": True} if name == "mkldnn" else {}), "is_available": lazy(_SETTINGS, "cuda_is_available"),
-    }) for name in ("mkldnn", "mkl", "openmp")},
-    "torch.backends.cudnn": Switches("torch.backends.cudnn", {
-        "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True,
-        "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),
-        "flags": lazy(_SETTINGS, "cudnn_flags"),
-    }),
-    "torch.torch_version": Namespace("torch.torch_version", lazily("gradsh.api.torch_version", "TorchVersion __version__=TORCH_VERSION")),
-    "torch.version": Namespace("torch.version", {"__version__": f"{PYTORCH_VERSION}+cpu", "cuda": None, "hip": None}),
-    "torch.serialization": Namespace("torch.serialization", lazily(
+    ),
+    "torch.cpu.amp": lazily(_AMP, "autocast=cpu_autocast GradScaler=CpuGradScaler"),
+    "torch.backends": {},
+    "torch.torch_version": lazily("gradsh.api.torch_version", "TorchVersion __version__=TORCH_VERSION"),
+    "torch.version": {"__version__": f"{PYTORCH_VERSION}+cpu", "cuda": None, "hip": None},
+    "torch.serialization": lazily(
         "gradsh.api.stand_ins", "save load add_safe_globals clear_safe_globals get_safe_globals safe_globals",
-    )),
-    "torch.accelerator": Namespace("torch.accelerator", lazily(
+    ),
+    "torch.accelerator": lazily(
         _SETTINGS, "is_available=cuda_is_available device_count current_accelerator=none synchronize=ignore device_index",
-    )),
-    "torch.distributed": Namespace("torch.distributed", lazily(
+    ),
+    "torch.distributed": lazily(
         _SETTINGS, "is_available=cuda_is_available is_initialized=cuda_is_available get_rank=no_group get_world_size=no_group",
-    )),
-    "torch.testing": Namespace("torch.testing", lazily("gradsh.api.testing", "assert_close")),
-    **{f"torch.{name}": Namespace(f"torch.{name}", lazily(
+    ),
+    "torch.testing": lazily("gradsh.api.testing", "assert_close"),
+    **{f"torch.{name}": lazily(
         _SETTINGS, "is_available=cuda_is_available device_count empty_cache=ignore manual_seed=ignore synchronize=ignore",
-    )) for name in _OTHER_DEVICES},
-    "torch.backends.cuda": Namespace("torch.backends.cuda", {"matmul": _spaces("torch.backends.cuda.matmul"), **lazily(
+    ) for name in ("mps", "xpu", "mtia")},
+    "torch.backends.cuda": lazily(
         _SETTINGS, "is_built=cuda_is_available enable_flash_sdp=ignore enable_mem_efficient_sdp=ignore enable_math_sdp=ignore "
         "enable_cudnn_sdp=ignore",
-    )}),
-    "torch.backends.cuda.matmul": Switches("torch.backends.cuda.matmul", {"allow_tf32": False}),
-    "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available is_built=cuda_is_available")),
+    ),
+    "torch.backends.mps": lazily(_SETTINGS, "is_available=cuda_is_available is_built=cuda_is_available"),
+}
+"""What each namespace holds, by its name; the namespaces below it come to that."""
+_NOT_THERE = lazily(_SETTINGS, "is_available=cuda_is_available")
+_SWITCHES: dict[str, dict[str, object]] = {
+    "torch.backends.cudnn": {
+        "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True, **_NOT_THERE,
+        **lazily(_SETTINGS, "version=none flags=cudnn_flags"),
+    },
+    "torch.backends.cuda.matmul": {"allow_tf32": False},
+    "torch.backends.mkldnn": {"enabled": True, **_NOT_THERE}, "torch.backends.mkl": {**_NOT_THERE},
+    "torch.backends.openmp": {**_NOT_THERE},
+}
+"""The namespaces whose names a session may set."""
+_OPERATIONS = {"torch": "torch", "torch.nn.functional": "F", "torch.special": "special", "torch.linalg": "linalg"}
+"""Namespace -> the space of the operations that it offers."""
+_ON_IMPORT = frozenset({"torch.functional", "torch.utils.tensorboard"})
+"""Namespaces that are there where they are imported, not as attributes of the one above."""
+
+for _name in (*_TABLES, *_SWITCHES):
+    _home, _, _own = _name.rpartition(".")
+    if _home in _TABLES and _name not in _ON_IMPORT:
+        _TABLES[_home].setdefault(_own, _spaces(_name))
+
+NAMESPACES: dict[str, Namespace] = {
+    **{name: Namespace(name, table, _OPERATIONS.get(name, "")) for name, table in _TABLES.items()},
+    **{name: Switches(name, table) for name, table in _SWITCHES.items()},
 }
 
 for _file, _home, _names in (

@@ -17,7 +17,7 @@ def rebuilt(tree: object, tensors: Iterator[object]) -> Any:
     return tree_map(lambda leaf: next(tensors) if isinstance(leaf, Tensor) else leaf, tree)
 
 
-def spread(values: Any, tree: object) -> list[Any] | None:
+def spread(values: object, tree: object) -> list[Any] | None:
     """Return a value for each leaf of a tree; `values` has the tree's form, or one value for a part of it. None: it has neither."""
     if not isinstance(values, (dict, list, tuple)):
         return [values] * len(tree_leaves(tree))

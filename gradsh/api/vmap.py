@@ -32,7 +32,7 @@ def vmap(
     def wrapper(*args: object, **kwargs: object) -> object:
         if randomness not in {"error", "same", "different"}:
             message = f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         dims, size = _mapped(name, in_dims, args)
         rows = range(size) if size else [None]  # the form of the results of no rows is that of one of zeros
         picked = [tuple(_picked(args, dims, row)) for row in rows]
@@ -52,7 +52,7 @@ def vmap(
             current().generator = own
         if randomness == "error" and (current().generator.get_state() != state).any():
             advice = "Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}", RuntimeError)
+            raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}")
         ends = _ends(name, out_dims, rounds[0])
         if not size:
             return rebuilt(rounds[0], iter([_stacked((one,), dim, {}).narrow(dim, 0, 0) for one, dim in zip(
@@ -65,7 +65,7 @@ def vmap(
     return wrapper
 
 
-def _mapped(name: str, in_dims: Any, args: tuple[object, ...]) -> tuple[list[int | None], int]:
+def _mapped(name: str, in_dims: object, args: tuple[object, ...]) -> tuple[list[int | None], int]:
     """Return the batch dimension of each leaf of the arguments, and the size of the batch."""
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
@@ -103,7 +103,7 @@ def _mapped(name: str, in_dims: Any, args: tuple[object, ...]) -> tuple[list[int
     return dims, int(sizes[0])
 
 
-def _ends(name: str, out_dims: Any, results: Any) -> list[Any]:
+def _ends(name: str, out_dims: object, results: object) -> list[Any]:
     """Return the dimension that the batch becomes in each tensor of the results."""
     given = out_dims[0] if isinstance(results, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
     dims = spread(given, results)

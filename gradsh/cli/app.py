@@ -82,7 +82,6 @@ Report = Annotated[
 Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Number of processes; 0: one per CPU.")]
 
 
-
 @app.callback(invoke_without_command=True)
 def _top(
     version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,

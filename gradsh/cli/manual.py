@@ -38,7 +38,7 @@ def bash(subs: tuple[Sub, ...]) -> str:
     )
     values = "\n".join(
         f"        {'|'.join(flag.names)}) COMPREPLY=($(compgen -W \"{' '.join(flag.choices)}\" -- \"$cur\")); return ;;"
-        for flag in _with_choices(subs)
+        for flag in {flag.names: flag for sub in subs for flag in sub.flags if flag.choices}.values()
     )
     names = " ".join(sub.name for sub in subs if sub.name)
     return f"""# bash completion for gradsh; put it where bash looks, as ~/.local/share/bash-completion/completions/gradsh
@@ -157,10 +157,6 @@ ENVIRONMENT = (
 
 def _spellings(*subs: Sub) -> str:
     return " ".join(dict.fromkeys(name for sub in subs for flag in sub.flags for name in flag.names))
-
-
-def _with_choices(subs: tuple[Sub, ...]) -> list[Flag]:
-    return list({flag.names: flag for sub in subs for flag in sub.flags if flag.choices}.values())
 
 
 def _quoted(text: str) -> str:

@@ -72,14 +72,14 @@ def _root(state: State, place: int, tensor: Tensor) -> Node:
         text = state.call.texts[place] if place < len(state.call.texts) else "the tensor"
         if tensor.requires_grad:
             raise fail("value", f"{text} has no graph: it is a leaf, where graphs end", ValueError)
-        raise fail("no_grad", f"{text} has no graph: it does not require grad", RuntimeError, tensor=tensor)
+        raise fail("no_grad", f"{text} has no graph: it does not require grad", tensor=tensor)
     return node
 
 
 def _end(tensor: Tensor) -> Node:
     edge = gradient_edge(tensor)
     if edge is None:
-        raise fail("no_grad", "--to: no gradient flows to a tensor that does not require grad", RuntimeError, tensor=tensor)
+        raise fail("no_grad", "--to: no gradient flows to a tensor that does not require grad", tensor=tensor)
     return edge[0]
 
 

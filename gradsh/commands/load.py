@@ -28,7 +28,7 @@ def run(state: State, file: File) -> Report:
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
         raise fail("io", f"cannot read {name}: {getattr(error, 'strerror', None) or error}", OSError) from None
     if not state.control.run_text(text, name):
-        raise fail("other", f"a statement of {name} failed; the rest was not run", RuntimeError)
+        raise fail("other", f"a statement of {name} failed; the rest was not run")
     return Report(name)
 
 

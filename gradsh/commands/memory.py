@@ -30,7 +30,7 @@ def run(state: State, *, by: Literal["module", "line", "op", "function", "variab
     return report if by is None else report._replace(by=by, groups=buffers.run(state, live=True, by=by).groups)
 
 
-_OWNERS = (
+OWNERS = (
     ("leaves and parameters", "leaves"), ("gradients", "gradients"), ("held by other variables", "variables"),
     ("saved, held by graphs alone", "graph"), ("total", "total"),
 )
@@ -42,7 +42,7 @@ def view(report: MemoryReport) -> View:
     if report.peak is not None:
         columns.append(Column("at the peak", "bytes"))
     rows = []
-    for words, field in _OWNERS:
+    for words, field in OWNERS:
         cells = (words, getattr(report.now, field))
         rows.append(Row((*cells, getattr(report.peak, field)) if report.peak is not None else cells))
     parts: list[View] = [Table(tuple(columns), tuple(rows), _saved(report))]

@@ -43,7 +43,7 @@ def best(state: State, tensors: Sequence[Tensor], size: str, retain: bool) -> Pr
 def _graph(state: State, tensors: Sequence[Tensor], retain: bool) -> Prospect:
     roots = [node for node in map(node_of, tensors) if node is not None]
     if not roots:
-        raise fail("no_grad", "the tensors have no graph", RuntimeError, tensor=tensors[0])
+        raise fail("no_grad", "the tensors have no graph", tensor=tensors[0])
     return Prospect(list(dict.fromkeys(roots)), state.names_in_reach(), retain)
 
 

@@ -238,7 +238,7 @@ def _check(name: str, parameter: CommandParameter, value: object) -> None:
     where = f"option --{parameter.name.rstrip('_').replace('_', '-')}" if parameter.option else "argument"
     if parameter.choices and value not in parameter.choices:
         raise fail("value", f"{name}: {where} must be one of {', '.join(parameter.choices)}, not {value!r}", ValueError)
-    if parameter.metavar == "T" and not _is_tensor_value(value):
+    if parameter.metavar == "T" and not isinstance(value, Tensor):
         raise fail("type", f"{name}: {where} must be Tensor, not {type(value).__name__}", TypeError, value=value)
     wanted = WANTED.get(parameter.metavar)
     if wanted is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
@@ -248,7 +248,3 @@ def _check(name: str, parameter: CommandParameter, value: object) -> None:
 
 def _each(value: object) -> Sequence[object]:
     return value if isinstance(value, tuple) else (value,)
-
-
-def _is_tensor_value(value: object) -> bool:
-    return isinstance(value, Tensor)

@@ -65,7 +65,7 @@ def _root(text: str, tensor: Tensor) -> Node:
         return root
     if tensor.requires_grad:
         raise fail("value", f"{text} has no graph to retain: it is a leaf", ValueError)
-    raise fail("no_grad", f"{text} has no graph to retain: it does not require grad", RuntimeError, tensor=tensor)
+    raise fail("no_grad", f"{text} has no graph to retain: it does not require grad", tensor=tensor)
 
 
 def _pin(state: State, root: Node, text: str) -> Pin:

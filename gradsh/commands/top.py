@@ -1,5 +1,6 @@
 """`top`: what the program holds now and what grows; `gradsh run --top` and `set top on` show it while a statement runs."""
 
+from gradsh.commands.memory import OWNERS
 from gradsh.commands.record import command
 from gradsh.commands.words import count
 from gradsh.contracts.state import State
@@ -12,10 +13,6 @@ _ROOM = 24
 """Rows of the table where nothing bounds it."""
 _FIXED = 12
 """Rows that it has at least: titles, owners, sums."""
-_OWNERS = (
-    ("leaves and parameters", "leaves"), ("gradients", "gradients"), ("held by other variables", "variables"),
-    ("saved, held by graphs alone", "graph"), ("total", "total"),
-)
 
 
 @command(
@@ -46,7 +43,7 @@ def _owners(report: TopReport) -> Table:
     if growth is not None:
         columns.append(Column("an iteration adds", "growth"))
     rows = []
-    for words, field in _OWNERS:
+    for words, field in OWNERS:
         cells: tuple[Cell, ...] = (words, getattr(report.now, field))
         rows.append(Row(cells if growth is None else (*cells, getattr(growth, field))))
     return Table(tuple(columns), tuple(rows), _summary(report))

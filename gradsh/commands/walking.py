@@ -67,7 +67,7 @@ def walk(state: State, roots: Iterable[Node], observed: Callable[[StepRecorder],
     try:
         recorder = take_steps(state, observed, stepper, before)
     except TakeBack:
-        raise fail("interrupt", f"backward was aborted; {_BACK}", RuntimeError) from None
+        raise fail("interrupt", f"backward was aborted; {_BACK}") from None
     before.forget()  # else it would hold what the pass freed
     if stepper.until:
         state.control.show((f"backward ended before reaching {stepper.until}",))
@@ -145,7 +145,7 @@ class _Stepper(Debugger):
         """Stop the pass where it is, unless it is over."""
         if self.over:
             return True
-        raise fail("interrupt", f"backward was {'stopped with `quit`' if answered else 'interrupted'}; {_STAYS}", RuntimeError)
+        raise fail("interrupt", f"backward was {'stopped with `quit`' if answered else 'interrupted'}; {_STAYS}")
 
     def towards(self, place: StepRecorder, condition: str) -> bool:
         """Go on to a condition; a name must be that of a node that has yet to run."""

@@ -229,7 +229,6 @@ class ExpressionLowering:
         return self.constant(written, self.place(span))
 
 
-
 def _is_short(node: expr) -> bool:
     """Tell whether an expression may be lowered twice: it is a name, a constant, or an attribute of a name."""
     return isinstance(node, tree.Name | tree.Constant) or (

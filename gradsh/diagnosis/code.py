@@ -8,7 +8,7 @@ from gradsh.compiler.scopes import children
 from gradsh.language import tree
 from gradsh.language.node import SyntaxNode, expr, stmt
 from gradsh.text.fix import Edit
-from gradsh.text.span import Source, Span
+from gradsh.text.span import Source, Span, text_of
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -98,14 +98,6 @@ class Site(NamedTuple):
         return any(one is other.statement for one in self.block)
 
 
-def text_of(source: Source, span: Span) -> str:
-    """Return the text that a span covers."""
-    lines = [source.line(number) for number in range(span.line, span.end_line + 1)]
-    lines[-1] = lines[-1][: span.end_column - 1]
-    lines[0] = lines[0][span.column - 1 :]
-    return "\n".join(lines)
-
-
 def detached(source: Source, node: Any) -> list[tuple[Source, Span, str]]:
     """Return what is written differently so that an expression gives values without a history: the parts of a display."""
     if isinstance(node, tree.ListComp | tree.GeneratorExp):
@@ -147,8 +139,8 @@ class Code:
         """Return the innermost statement that covers a span; the body of a compound one is not covered by its header."""
         best = None
         for site in self.sites:
-            if site.source is source and covers(site.statement.span, span) and (
-                best is None or covers(best.statement.span, site.statement.span)
+            if site.source is source and site.statement.span.covers(span) and (
+                best is None or best.statement.span.covers(site.statement.span)
             ):
                 best = site
         return best
@@ -176,11 +168,6 @@ def _walk(statement: stmt, source: Source, parents: tuple[SyntaxNode, ...]) -> I
             elif isinstance(child, tree.ExceptHandler):
                 below += child.body
         stack.extend((child, inner) for child in reversed(below))
-
-
-def covers(outer: Span, inner: Span) -> bool:
-    """Tell whether a span contains another."""
-    return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
 
 
 def headed(statement: stmt) -> Iterator[SyntaxNode]:
@@ -368,7 +355,7 @@ class Draft:
 
     def replace(self, source: Source, span: Span, text: str) -> "Draft":
         """Write other text in the place of a span."""
-        if any(other is source and (covers(span, at) or covers(at, span)) for other, at, _ in self._spans):
+        if any(other is source and (span.covers(at) or at.covers(span)) for other, at, _ in self._spans):
             self.unfit = True
         self._spans.append((source, span, text))
         return self

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, text_of, written
+from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, written
 from gradsh.diagnosis.explain_graph import trunk_of
 from gradsh.diagnosis.fixes import Finder, attribute, call_in, held, with_keyword
 from gradsh.diagnosis.fixes_shared import building, cut_off, cut_unserved, second_cut_off
@@ -14,6 +14,7 @@ from gradsh.language import tree
 from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
+from gradsh.text.span import text_of
 
 UPDATED = "the gradient then is that of the values at that line, with the updates made before it"
 

@@ -14,7 +14,6 @@ from gradsh.diagnosis.code import (
     silenced,
     tail_of,
     targets_of,
-    text_of,
 )
 from gradsh.diagnosis.fixes import Finder, attribute, call_in, held
 from gradsh.diagnosis.fixes_leaves import (
@@ -30,7 +29,7 @@ from gradsh.diagnosis.fixes_numbers import GOES_ON, bound_to, in_torch, without_
 from gradsh.diagnosis.history import CUTTING
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
-from gradsh.text.span import Span
+from gradsh.text.span import Span, text_of
 
 _OF_VALUES = frozenset({"item", "tolist", "detach", "cpu", "numpy"})
 """Methods that ask a tensor for its values, which a number is."""

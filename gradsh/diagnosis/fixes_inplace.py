@@ -13,7 +13,6 @@ from gradsh.diagnosis.code import (
     reads,
     silenced,
     targets_of,
-    text_of,
     written,
 )
 from gradsh.diagnosis.fixes import Finder, call_in
@@ -23,6 +22,7 @@ from gradsh.diagnosis.fixes_version import written_path
 from gradsh.diagnosis.out_of_place import anew, under_local_name
 from gradsh.engine.graph.tensor import Parameter
 from gradsh.language import tree
+from gradsh.text.span import text_of
 
 
 def leaf_inplace(finder: Finder) -> None:

@@ -19,7 +19,6 @@ from gradsh.diagnosis.code import (
     reads,
     silenced,
     targets_of,
-    text_of,
 )
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
 from gradsh.diagnosis.provenance import Origin
@@ -27,7 +26,7 @@ from gradsh.language import tree
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.probe.snapshot import nodes_below
-from gradsh.text.span import Span
+from gradsh.text.span import Span, text_of
 
 _WHOLE = frozenset({"tensor", "arange", "full"})
 
@@ -209,7 +208,6 @@ def inputs_asked(finder: Finder) -> None:
                 finder.offer(f"make it require grad before it is used: `{path}.requires_grad_()` before line {first.line}",
                              Draft().insert(first, "before", f"{path}.requires_grad_()"),
                              "if it is to be trained")
-
 
 
 def read_by(site: Site) -> list[str]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, tail_of, targets_of, text_of
+from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, tail_of, targets_of
 from gradsh.diagnosis.fixes import Finder
 from gradsh.diagnosis.fixes_shared import building
 from gradsh.language import tree
-from gradsh.text.span import Source, Span
+from gradsh.text.span import Source, Span, text_of
 
 GOES_ON = "the graph continues"
 

@@ -17,7 +17,6 @@ from gradsh.diagnosis.code import (
     reads,
     tail_of,
     targets_of,
-    text_of,
     written,
 )
 from gradsh.diagnosis.explain_other import code_of
@@ -29,6 +28,7 @@ from gradsh.diagnosis.history import CUTTING
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.probe.modules import is_module, parameters_of
+from gradsh.text.span import text_of
 
 _SUM = "the gradient of the sum of all elements"
 _EQUAL = "all elements then have equal weight: the gradient of the sum"

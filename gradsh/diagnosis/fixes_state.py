@@ -16,12 +16,12 @@ from gradsh.diagnosis.code import (
     path_of,
     reads,
     targets_of,
-    text_of,
 )
 from gradsh.diagnosis.fixes import Finder, attribute
 from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
+from gradsh.text.span import text_of
 
 STOPS = "the gradient then does not reach earlier iterations"
 _HOLDING = (list, tuple, dict, deque, int, float, type(None))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, silenced, text_of, written
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, silenced, written
 from gradsh.diagnosis.fixes import Finder, with_keyword
 from gradsh.diagnosis.fixes_history import number
 from gradsh.diagnosis.fixes_leaves import without_gradient
@@ -14,7 +14,7 @@ from gradsh.diagnosis.nearest import near
 from gradsh.diagnosis.out_of_place import under_local_name
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
-from gradsh.text.span import Source, Span
+from gradsh.text.span import Source, Span, text_of
 
 
 def dtype(finder: Finder) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, text_of, written
+from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, written
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_freed import amount, repeated_forward
 from gradsh.diagnosis.fixes_shared import cut_off
@@ -10,6 +10,7 @@ from gradsh.diagnosis.fixes_state import carried, in_each_pass
 from gradsh.diagnosis.out_of_place import anew
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
+from gradsh.text.span import text_of
 
 _STAYS = "the saved tensor is not changed"
 
@@ -17,7 +18,7 @@ _STAYS = "the saved tensor is not changed"
 def version(finder: Finder) -> None:
     """Offer what fits the write: an optimizer's step is meant, another write can make a new tensor."""
     cause = finder.cause
-    writes = _distinct(cause.writes)
+    writes = list({(id(place.source), place.span): place for place in cause.writes}.values())
     steps = [place for place in writes if is_step(finder, place)]
     others = [place for place in writes if place not in steps]
     if cause.carried and steps:
@@ -45,10 +46,6 @@ def version(finder: Finder) -> None:
     if (cause.carried and not steps) or not finder.fixes:
         carried(finder)
     _mutation_allowed(finder)
-
-
-def _distinct(places: tuple[Place, ...]) -> list[Place]:
-    return list({(id(place.source), place.span): place for place in places}.values())
 
 
 def is_step(finder: Finder, place: Place) -> bool:

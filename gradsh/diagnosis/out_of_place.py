@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from gradsh.diagnosis.code import Code, Draft, Site, covers, headed, inside, path_of, text_of
+from gradsh.diagnosis.code import Code, Draft, Site, headed, inside, path_of
 from gradsh.language import tree
 from gradsh.language.node import SyntaxNode, stmt
-from gradsh.text.span import Source, Span
+from gradsh.text.span import Source, Span, text_of
 
 _FILLING = {"zero_": "torch.zeros_like({0})", "fill_": "torch.full_like({0}, {1})", "copy_": "{1}.clone()"}
 """Writes that have no form of the same name out of place."""
@@ -29,7 +29,7 @@ def anew(statement: stmt, source: Source, span: Span) -> tuple[Span, str] | None
     if isinstance(call, tree.Call) and (found := _chain(call, source)) is not None:
         return statement.span, f"{found[0]} = {found[1]}"
     for node in headed(statement):
-        if isinstance(node, tree.Call) and covers(node.span, span) and isinstance(node.func, tree.Attribute):
+        if isinstance(node, tree.Call) and node.span.covers(span) and isinstance(node.func, tree.Attribute):
             name = node.func.attr
             if name.endswith("_") and not name.startswith("__") and name not in _NOWHERE_ELSE | set(_FILLING):
                 text = text_of(source, node.func.span)

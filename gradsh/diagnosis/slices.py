@@ -7,13 +7,13 @@ from gradsh.language import tree
 _MOST = 12
 
 
-def slice_before(finder: Finder, root: Site, *, after: int = 0, freed: bool = False) -> list[Site]:
+def slice_before(finder: Finder, root: Site, *, freed: bool = False) -> list[Site]:
     """Return the statements before `root` in its function (or at the top level) whose results the failing graph is part of.
 
-    They come in the order of the text; `after` leaves out those up to a line; `freed` takes in what any pass has freed a part of.
+    They come in the order of the text; `freed` takes in what any pass has freed a part of.
     """
     same = sorted((site for site in finder.code.sites if site.same_scope(root)
-                   and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef) and after < site.line), key=lambda site: site.line)
+                   and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef)), key=lambda site: site.line)
     found: dict[int, Site] = {}
     wanted = list(reads(root.statement))
     seen: set[str] = set()

@@ -55,12 +55,7 @@ def _step(machine: "Machine", code: CodeType, offset: int) -> TraceStep:
 def _stands_in(code: CodeType, inner: TraceStep, outer: TraceStep) -> bool:
     if runtime_names.THUNK in code.co_varnames:
         return True
-    return code.co_name in _INLINE and inner.source is outer.source and covers(outer.statement, inner.span)
-
-
-def covers(outer: Span, inner: Span) -> bool:
-    """Tell whether a span contains another."""
-    return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
+    return code.co_name in _INLINE and inner.source is outer.source and outer.statement.covers(inner.span)
 
 
 def local_variables(machine: "Machine", error: BaseException) -> dict[int, dict[str, object]]:

@@ -35,27 +35,9 @@ class Ambient:
     """Everything that an operation reads besides its arguments."""
 
     __slots__ = (
-        "_generator",
-        "_print_options",
-        "anomaly",
-        "atomic",
-        "bytes_held",
-        "check",
-        "default_devices",
-        "default_dtype",
-        "files",
-        "first_node",
-        "flags",
-        "grad_enabled",
-        "handle_ids",
-        "locate",
-        "location_cache",
-        "passes",
-        "running",
-        "saved_hooks",
-        "standing_in",
-        "trail",
-        "warn",
+        "_generator", "_print_options", "anomaly", "atomic", "bytes_held", "check", "default_devices", "default_dtype",
+        "files", "first_node", "flags", "grad_enabled", "handle_ids", "locate", "location_cache", "passes", "running",
+        "saved_hooks", "standing_in", "trail", "warn",
     )
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ else:
 
 def _undeletable(shown: Callable[[Any], object], name: str, sentence: str) -> property:
     def refuse(self: object) -> None:
-        raise fail("attribute", f"Deletion of {name} not allowed{sentence}", RuntimeError, tensor=self)
+        raise fail("attribute", f"Deletion of {name} not allowed{sentence}", tensor=self)
 
     return property(shown, None, refuse)
 
@@ -56,7 +56,7 @@ class _Methods(_Base):
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
-        raise fail("type", "requires_grad must be a bool", RuntimeError, tensor=self)
+        raise fail("type", "requires_grad must be a bool", tensor=self)
 
     @property
     def grad(self) -> "Tensor | None":
@@ -107,7 +107,7 @@ class _Methods(_Base):
 
     @data.deleter
     def data(self) -> None:
-        raise fail("attribute", "Deleting tensor data is not allowed. Delete tensor instead!", RuntimeError, tensor=self)
+        raise fail("attribute", "Deleting tensor data is not allowed. Delete tensor instead!", tensor=self)
 
     _grad_fn = _undeletable(lambda self: self.grad_fn, "_grad_fn", ". Detach tensor instead!")
     _backward_hooks = _undeletable(_hooks, "_backwards_hooks", "!").setter(_set_hooks)
@@ -160,8 +160,7 @@ class _Methods(_Base):
             found = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {found}")
         if requires_grad and self.array.dtype.kind != "f":
-            message = "only Tensors of floating point dtype can require gradients"
-            raise fail("dtype", message, RuntimeError, tensor=self)
+            raise fail("dtype", "only Tensors of floating point dtype can require gradients", tensor=self)
         set_requires_grad(self, requires_grad)
         return self
 

@@ -83,16 +83,8 @@ def _ring(_frame: object) -> NoReturn:
 PATIENCE = Patience(SECONDS)
 
 
-def line_matches(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
-    """Whether an expectation (text, or the pattern of `#/ … /`) matches a line of output."""
-    try:
-        with PATIENCE.bounded():
-            return _matches(expected, actual, tolerance)
-    except _TooLong:
-        return False
-
-
 def _matches(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
+    """Whether an expectation (text, or the pattern of `#/ … /`) matches a line of output."""
     actual = actual.rstrip()
     own = expected.tolerance
     if own is not None:

@@ -61,14 +61,10 @@ class FStringScanner(Scanner):
             if self.nested > 1:
                 raise
             del self.brackets[opened:]
-            return self.rest_of_line(self.tokens.ends[-1])
+            return self.line_end(self.tokens.ends[-1])
         finally:
             self.nested -= 1
             self.many_lines = outer
-
-    def rest_of_line(self, at: int) -> int:
-        """Return where the lexer goes on after an error that ends at `at`."""
-        return self.line_end(at)
 
     def fstring_body(self, at: int, quote: str, part: str) -> int:
         """Read what follows the opening of an f-string, its closing quotes included."""

@@ -67,11 +67,9 @@ class TorchOffer(Offer):
     """What exists for a program on PyTorch without its doing: Python's own builtins, and PyTorch's names."""
 
     def builtins(self) -> dict[str, Any]:
-        """Return Python's builtins."""
         return dict(vars(builtins))
 
     def bare(self, name: str) -> object:
-        """Return what a name without a prefix stands for. Raises KeyError."""
         if name in STANDING:
             return importlib.import_module(STANDING[name])
         for space in BARE:
@@ -100,7 +98,6 @@ class TorchMachine(Machine):
         return super().compile(statement, source, names)
 
     def locate(self, where: Location) -> Any:
-        """Return the place in the script that an opaque `where` stands for."""
         return describe(self.units, where)
 
     @staticmethod
@@ -128,12 +125,10 @@ class TorchSession(Session):
         self.recorder = partial(TorchRecorder, self)
 
     def new_machine(self) -> TorchMachine:
-        """Return the machine that runs the statements."""
         return TorchMachine(self.watcher)
 
     @staticmethod
     def next_mark() -> int:
-        """Return a sequence number that no node made so far exceeds."""
         return int(torch._C._autograd._get_sequence_nr()) - 1
 
     def new_ambient(self) -> Ambient:
@@ -164,13 +159,11 @@ class TorchSession(Session):
             sys.stdout = outer
 
     def copy(self) -> "TorchSession":
-        """Return a new session that begins as this one did, for trying something in it."""
         other = TorchSession(self.seed, device=self.device)
         other.is_copy = True
         return other
 
     def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> Budget | Problem:
-        """Return what a step needs in a copy of the program where `name` is `value`, or how that fails."""
         state = torch.get_rng_state()
         try:
             with apart():
@@ -180,7 +173,6 @@ class TorchSession(Session):
 
     @staticmethod
     def checkpointing() -> Callable[..., object]:
-        """Return the program's `checkpoint`."""
         return checkpoint  # type: ignore[no-any-return]
 
     def _run_statement(self, statement: stmt, source: Source, line: int) -> StatementFailure | None:
@@ -199,7 +191,7 @@ class TorchSession(Session):
         self.printed.flush()
         name = invocation.command.name
         if name in OWN and "grad" not in invocation.options:
-            raise fail("other", f"`{name}` is not available on PyTorch: {OWN[name]}", RuntimeError)
+            raise fail("other", f"`{name}` is not available on PyTorch: {OWN[name]}")
         if name == "backward":
             self._backward(_evaluated(invocation))
         elif name == "retain":
@@ -213,11 +205,9 @@ class TorchSession(Session):
 
     @staticmethod
     def module_class() -> object:
-        """Return the class of all modules."""
         return torch.nn.Module
 
     def look(self) -> Any:
-        """Let the probes look at the program's tensors within the block."""
         return self.watcher.look()
 
     def _looking(self) -> Any:
@@ -227,7 +217,7 @@ class TorchSession(Session):
         """Run a pass of PyTorch's; what it does is what the plan of it foretold."""
         options = {name: [one() for one in value] if isinstance(value, list) else value for name, value in invocation.options.items()}
         if "step" in options:
-            raise fail("other", "`--step` is not available on PyTorch; gradsh's engine has it", RuntimeError)
+            raise fail("other", "`--step` is not available on PyTorch; gradsh's engine has it")
         wanted, output = self._output_options(invocation)
         command = find("backward")
         call = self._call_of(invocation)
@@ -284,29 +274,24 @@ class TorchSession(Session):
         return False
 
     def tried(self, failed: LastFailure, *, at_once: bool = False) -> LastFailure:
-        """Return a failure as it is."""
         del at_once
         return failed
 
     # ------------------------------------------------------------------ places
 
     def line_of(self, where: Location) -> int | None:
-        """Return the first line of the innermost statement at a place, or None where there is none."""
         return self.watcher.line_of(where)
 
     def unit_of(self, where: object) -> int:
-        """Return the number of the top-level statement from which a place was reached, -1 for none."""
         try:
             return super().unit_of(where)
         except ValueError:  # a file of the user's that no statement called
             return -1
 
     def owns(self, where: object) -> bool:
-        """Whether a place is in the program."""
         return where is not None
 
     def snapshot(self) -> Snapshot:
-        """Return the state as product.md's JSON has it."""
         return state_of(self.watcher, self.machine.variables())
 
 

@@ -129,7 +129,7 @@ class LensControl:
         """Refuse: a program that Python runs is not run again with another number."""
         del name
         message = "`plan --fits` and `--vary` run the program again: use them in a script (`gradsh run --engine torch`)"
-        raise fail("other", message, RuntimeError)
+        raise fail("other", message)
 
     def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> object:
         """Refuse, as `number_of` does."""
@@ -137,7 +137,7 @@ class LensControl:
         return self.number_of(name)
 
     def __getattr__(self, name: str) -> Any:
-        raise fail("other", f"`{name}` is not available on PyTorch; gradsh's engine has it", RuntimeError)
+        raise fail("other", f"`{name}` is not available on PyTorch; gradsh's engine has it")
 
 
 _SHELL = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})

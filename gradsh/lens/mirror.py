@@ -19,16 +19,7 @@ from gradsh.lens import older
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
 from gradsh.lens.lines import LineTracer
 from gradsh.lens.nodes import TorchNode, TorchParameter, TorchTensor
-from gradsh.lens.saved_tensors import (
-    MARK,
-    UNWRITTEN,
-    TorchSaved,
-    entry_at,
-    gone,
-    is_freed,
-    saved_names,
-    saved_version,
-)
+from gradsh.lens.saved_tensors import MARK, UNWRITTEN, TorchSaved, entry_at, gone, is_freed, saved_names, saved_version
 from gradsh.lens.uses import only_these, storage_uses
 from gradsh.lens.writes import Writes
 from gradsh.probe.foreign import looking

@@ -32,21 +32,17 @@ class TorchNode(Node):
             return ()
 
     def name(self) -> str:
-        """Return PyTorch's name of the node."""
         return self.title
 
     def saved_names(self) -> Sequence[str]:
-        """Return the names of what is saved, one for each entry."""
         return tuple(dict.fromkeys(saved.name for saved in self.found))
 
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
-        """The saved tensors, freed ones included."""
         return self.found
 
     @property
     def entries(self) -> Any:
-        """What the node keeps, as the engine's nodes have it."""
         if self._entries is None:
             self._entries = self._made_entries()
         return self._entries
@@ -108,7 +104,6 @@ class TorchTensor(Tensor):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
         return bool(self._ask("is_leaf"))
 
     @property
@@ -122,17 +117,14 @@ class TorchTensor(Tensor):
 
     @property
     def dtype(self) -> Any:
-        """Its dtype."""
         return self.array.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its shape."""
         return self.array.shape
 
     @property
     def nbytes(self) -> int:
-        """Number of elements times the size of one."""
         return self.array.nbytes
 
     def __repr__(self) -> str:

@@ -38,7 +38,7 @@ def functional(name: str, text: str, doc: str, plain: Any, inplace: Any = None) 
 
 def _relu(self: Array) -> Array:
     if self.dtype.kind == "b":
-        raise fail("dtype", "Boolean inputs not supported for relu", RuntimeError)
+        raise fail("dtype", "Boolean inputs not supported for relu")
     if self.size > _LARGE and self.dtype.kind == "f":
         return bounded(self, 0, None)
     return np.maximum(_ZERO[self.dtype], self)  # of equals the second: zeros keep their sign
@@ -62,10 +62,7 @@ threshold_backward: Operation = op(
     "threshold_backward(grad_output, self, threshold: number)", "ThresholdBackwardBackward0",
     "The gradient where `self` is above the threshold, zero elsewhere.", spaces=(),
     layout="reversed", forward=lambda grad_output, self, threshold: gated(grad_output, ~(self <= threshold)), unguarded=True,
-    grads={
-        "grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_output": applied("threshold_backward", "grad self threshold"), "self": zeros},
 )
 relu: Operation = op(
     "relu(self)", "ReluBackward0", "max(x, 0); its derivative at 0 is 0.", layout="operands", forward=_relu, ufunc=_relu, inplace=True,
@@ -195,9 +192,7 @@ elu_backward: Operation = op(
     "EluBackwardBackward0", "The derivative of elu, from its input or its result.", layout="operands",
     forward=_elu_backward, spaces=(), unguarded=True,
     grads={
-        "grad_output": lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
-            grad, alpha, scale, input_scale, is_result, self_or_result
-        ),
+        "grad_output": applied("elu_backward", "grad alpha scale input_scale is_result self_or_result"),
         "self_or_result": _elu_double,
     },
 )
@@ -223,7 +218,7 @@ functional("selu", "input", _SELU_DOC, selu, selu_)
 
 def _celu(self: Array, alpha: float) -> Array:
     if alpha == 0:
-        raise fail("arithmetic", "ZeroDivisionError: alpha cannot be 0 for CELU", RuntimeError)
+        raise fail("arithmetic", "ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(self, alpha, 1, 1 / alpha)
 
 
@@ -244,7 +239,7 @@ functional("celu", "input, alpha: number = 1.0", "x above 0, alpha (exp(x / alph
 
 def _hardtanh(self: Array, min_val: float, max_val: float) -> Array:
     if self.dtype.kind == "b":
-        raise fail("dtype", "Bool inputs not supported for hardtanh", RuntimeError)
+        raise fail("dtype", "Bool inputs not supported for hardtanh")
     return bounded(self, self.dtype.type(min_val), self.dtype.type(max_val))
 
 
@@ -252,10 +247,7 @@ hardtanh_backward: Operation = op(
     "hardtanh_backward(grad_output, self, min_val: number, max_val: number)", "HardtanhBackwardBackward0",
     "The gradient strictly between the bounds, zero elsewhere.", spaces=(), unguarded=True,
     layout="operands", forward=lambda grad_output, self, min_val, max_val: gated(grad_output, (self > min_val) & (self < max_val)),
-    grads={
-        "grad_output": lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_output": applied("hardtanh_backward", "grad self min_val max_val"), "self": zeros},
 )
 hardtanh = op(
     "hardtanh(self, min_val: number = -1, max_val: number = 1)", "HardtanhBackward0", "x kept within two bounds.",
@@ -295,10 +287,7 @@ hardshrink_backward: Operation = op(
     "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
     layout="operands", forward=shrinking.gradient,
-    grads={
-        "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_out": applied("hardshrink_backward", "grad self lambd"), "self": zeros},
 )
 hardshrink = op(
     "hardshrink(self, lambd: number = 0.5)", "HardshrinkBackward0", "x outside [-lambd, lambd], 0 within.",
@@ -311,8 +300,7 @@ hardshrink = op(
 def _softshrink(self: Array, lambd: float) -> Array:
     if lambd < 0:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
-        message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}")
     return shrinking.nearer(self, lambd)
 
 
@@ -320,10 +308,7 @@ softshrink_backward: Operation = op(
     "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
     layout="operands", forward=shrinking.gradient,
-    grads={
-        "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
-        "self": lambda grad: zeros(grad),
-    },
+    grads={"grad_output": applied("softshrink_backward", "grad self lambd"), "self": zeros},
 )
 softshrink = op(
     "softshrink(self, lambd: number = 0.5)", "SoftshrinkBackward0", "x brought nearer to 0 by lambd, 0 within [-lambd, lambd].",
@@ -422,21 +407,19 @@ def _prelu(self: Tensor, weight: Tensor) -> Tensor:
     a, w = self.array, weight.array
     if a.dtype != w.dtype:
         x, y = (of_numpy(one.dtype).title for one in (a, w))
-        message = f"prelu: Type promoting not supported. Got {x} and {y}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", f"prelu: Type promoting not supported. Got {x} and {y}")
     if w.size != 1:
         if a.ndim == 0:
-            raise fail("shape", "Not allow zero-dim input tensor.", RuntimeError)
+            raise fail("shape", "Not allow zero-dim input tensor.")
         channels = a.shape[1] if a.ndim > 1 else 1
         if channels != w.size:
             message = (
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {w.size} and channel "
                 f"size = {channels}."
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
     if w.ndim > 1:
-        message = f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
     shape = tuple(w.size if dim == 1 else 1 for dim in range(a.ndim))
     return _prelu_kernel(self, weight if w.shape == shape else find("reshape")(weight, shape))
 

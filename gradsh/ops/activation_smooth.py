@@ -13,6 +13,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.layout import as_operands, stepped_as
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.activation import functional
+from gradsh.ops.arguments import applied
 from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import in_blocks, pick, unsupported
 from gradsh.ops.kernels.special_functions import erf
@@ -75,7 +76,7 @@ def _gelu(self: Array, approximate: str) -> Array:
 
 def _check_approximate(approximate: str) -> None:
     if approximate not in {"none", "tanh"}:
-        raise fail("value", "approximate argument must be either none or tanh.", RuntimeError)
+        raise fail("value", "approximate argument must be either none or tanh.")
 
 
 def _gelu_slope(self: Any, approximate: str) -> Array:
@@ -239,10 +240,7 @@ def _softplus_double(
 softplus_backward: Operation = op(
     "softplus_backward(grad_output, self, beta: number, threshold: number)", "SoftplusBackwardBackward0",
     "The derivative of softplus.", layout="operands", forward=_softplus_backward, spaces=(),
-    grads={
-        "grad_output": lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
-        "self": _softplus_double,
-    },
+    grads={"grad_output": applied("softplus_backward", "grad self beta threshold"), "self": _softplus_double},
 )
 softplus = op(
     "softplus(self, beta: number = 1, threshold: number = 20)", "SoftplusBackward0",
@@ -278,10 +276,7 @@ def _log_sigmoid_double(grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: o
 log_sigmoid_backward: Operation = op(
     "log_sigmoid_backward(grad_output, self, buffer)", "LogSigmoidBackwardBackward0", "The derivative of logsigmoid.",
     layout="", forward=_log_sigmoid_backward, spaces=(), saves=("buffer",),
-    grads={
-        "grad_output": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
-        "self": _log_sigmoid_double,
-    },
+    grads={"grad_output": applied("log_sigmoid_backward", "grad self buffer"), "self": _log_sigmoid_double},
 )
 log_sigmoid_forward = op(
     "log_sigmoid_forward(self)", "LogSigmoidBackward0", "log(sigmoid(x)), with the buffer that its derivative wants.",
@@ -306,12 +301,11 @@ def _halves(self: Any, dim: int) -> tuple[Array, Array]:
 
 def _glu(self: Array, dim: int) -> Array:
     if self.ndim == 0:
-        raise fail("shape", "glu does not support scalars because halving size must be even", RuntimeError)
+        raise fail("shape", "glu does not support scalars because halving size must be even")
     axis = wrap_dim(dim, self.ndim)
     extent = self.shape[axis]
     if extent % 2:
-        message = f"Halving dimension must be even, but dimension {axis} is size {extent}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"Halving dimension must be even, but dimension {axis} is size {extent}")
     _floating("glu_cpu", self)
     first, second = _halves(self, dim)
     return first / (1 + np.exp(-second))

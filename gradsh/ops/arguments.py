@@ -26,8 +26,7 @@ def count(value: ArrayOrTensor) -> int:
 def check_same_float(input: Array, other: Array) -> None:
     """Refuse an operand of another dtype than the input's."""
     if input.dtype != other.dtype:
-        message = f"Found dtype {of_numpy(other.dtype).title} but expected {of_numpy(input.dtype).title}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", f"Found dtype {of_numpy(other.dtype).title} but expected {of_numpy(input.dtype).title}")
 
 
 def no_gradient(value: Tensor | None, argument: str, function: str) -> None:
@@ -37,7 +36,7 @@ def no_gradient(value: Tensor | None, argument: str, function: str) -> None:
             f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input "
             "cannot have requires_grad True."
         )
-        raise fail("other", message, RuntimeError, tensor=value)
+        raise fail("other", message, tensor=value)
 
 
 def applied(name: str, reads: str) -> Formula:

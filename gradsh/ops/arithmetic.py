@@ -27,10 +27,9 @@ def _scaled(other: ArrayOrTensor, alpha: int) -> ArrayOrTensor:
 def _check_alpha(self: Array | float, other: Array | float, alpha: float) -> None:
     dtypes = [np.asarray(one).dtype.kind for one in (self, other)]
     if isinstance(alpha, bool) and any(kind != "b" for kind in dtypes):
-        raise fail("dtype", "Boolean alpha only supported for Boolean results.", RuntimeError)
+        raise fail("dtype", "Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and "f" not in dtypes:
-        message = "For integral input tensors, argument alpha must not be a floating point number."
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "For integral input tensors, argument alpha must not be a floating point number.")
 
 
 def _check_sub(self: Array | float, other: Array | float, alpha: int = 1) -> None:
@@ -40,13 +39,13 @@ def _check_sub(self: Array | float, other: Array | float, alpha: int = 1) -> Non
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     if any(bools):
         message = (
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     _check_alpha(self, other, alpha)
 
 
@@ -56,7 +55,7 @@ def _check_neg(self: Array) -> None:
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
             "`~` or `logical_not()` operator instead."
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
 
 
 def _add(self: Array, other: Array, alpha: float) -> Array:
@@ -150,7 +149,7 @@ def _rounded(self: Array, other: Array, rounding_mode: str | None) -> Array:
     if rounding_mode == "trunc":
         return _trunc_quotient(a, b)
     message = f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-    raise fail("value", message, RuntimeError)
+    raise fail("value", message)
 
 
 op(
@@ -220,7 +219,7 @@ op(
 
 def _positive(self: Tensor) -> Tensor:
     if self.array.dtype.kind == "b":
-        raise fail("dtype", "The `+` operator, on a bool tensor is not supported.", RuntimeError)
+        raise fail("dtype", "The `+` operator, on a bool tensor is not supported.")
     return self
 
 

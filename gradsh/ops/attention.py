@@ -142,8 +142,7 @@ def _additive(mask: Tensor | None, query: Tensor) -> Tensor | None:
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
     if is_causal and attn_mask is not None:
-        message = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     dtypes = {array_of(one).dtype for one in (query, key, value)}
     if len(dtypes) > 1:
         a, b, c = (cpp_name(array_of(one).dtype) for one in (query, key, value))
@@ -151,14 +150,14 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {a} key.dtype: {b} and "
             f"value.dtype: {c} instead."
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     if any(len(one.shape) < 2 for one in (query, key, value)):
         x, y, z = (len(one.shape) for one in (query, key, value))
         message = (
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim(): "
             f"{x}, key.dim(): {y} and value.dim(): {z} instead."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if attn_mask is not None:
         kind = array_of(attn_mask).dtype
         if kind != np.bool_ and kind != array_of(query).dtype:
@@ -166,7 +165,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
                 "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                 f"{attn_mask.dtype} and  query.dtype: {query.dtype} instead."
             )
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", message)
 
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
@@ -233,7 +232,7 @@ def _attention(
             "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel "
             "and the fused kernels."
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     return _spelled_out(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 

@@ -225,7 +225,7 @@ def _check_lerp(self: Array, end: Array, weight: Array | float) -> None:
     for name, one in (("end", end), ("weight", weight)):
         if isinstance(one, np.ndarray) and one.dtype != self.dtype and not (single and name == "weight"):
             message = f"expected dtype {cpp_name(self.dtype)} for `{name}` but got dtype {cpp_name(one.dtype)}"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", message)
     if self.dtype.kind != "f" and not single:
         raise unsupported("lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar", self)
 
@@ -296,7 +296,7 @@ def _check_addcdiv(self: Array, tensor1: Array, tensor2: Array, value: int) -> N
             "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
             "tensor2), for all dtypes."
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
 
 
 addcmul = op(
@@ -335,8 +335,7 @@ def _heaviside(self: Any, values: Any) -> ArrayOrTensor:
 
 def _check_heaviside(self: Any, values: Any) -> None:
     if self.dtype != values.dtype:
-        message = "heaviside is not yet implemented for tensors with different dtypes."
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "heaviside is not yet implemented for tensors with different dtypes.")
 
 
 op(

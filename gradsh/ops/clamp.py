@@ -14,7 +14,7 @@ from gradsh.text.fault import fail
 
 def _clamp(self: Array, min: Array | float | None, max: Array | float | None) -> Array:
     if min is None and max is None:
-        raise fail("value", "torch.clamp: At least one of 'min' or 'max' must not be None", RuntimeError)
+        raise fail("value", "torch.clamp: At least one of 'min' or 'max' must not be None")
     self, low, high = together(self, min, max)
     return bounded(self, low, high)
 

@@ -22,17 +22,16 @@ from gradsh.text.fault import fail
 
 def _check_classes(self: Array, target: Array, weight: Array | None, ignore_index: int, classes: int) -> None:
     if target.dtype not in (np.int64, np.uint8):
-        message = f"expected target dtype to be Long or Byte, but got {of_numpy(target.dtype).title}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", f"expected target dtype to be Long or Byte, but got {of_numpy(target.dtype).title}")
     if weight is not None and (weight.ndim != 1 or weight.size != classes):
         message = (
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if weight is not None and weight.dtype != self.dtype:
         wanted, got = of_numpy(self.dtype).title, of_numpy(weight.dtype).title
-        raise fail("dtype", f"expected scalar type {wanted} but found {got}", RuntimeError)
+        raise fail("dtype", f"expected scalar type {wanted} but found {got}")
     if not target.size or (target.min() >= 0 and target.max() < classes):
         return
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
@@ -152,8 +151,7 @@ def nll_loss_nd(input: Tensor, target: Tensor, weight: Tensor | None, reduction:
 
 def _rows(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     if len(target.shape) > 1:
-        message = "0D or 1D target tensor expected, multi-target not supported"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "0D or 1D target tensor expected, multi-target not supported")
     if len(input.shape) == 1 and target.shape and target.shape[0] != 1:
         message = f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
         raise fail("shape", message, ValueError)
@@ -167,12 +165,11 @@ def _images(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore_i
             "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
             f"{len(target.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if weight is not None and math.prod(weight.shape) != input.shape[1]:
-        raise fail("shape", "weight tensor should be defined either for all or no classes", RuntimeError)
+        raise fail("shape", "weight tensor should be defined either for all or no classes")
     if (input.shape[0], *input.shape[2:]) != tuple(target.shape):
-        message = f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}")
     no_gradient(weight, "weight", "nll_loss2d_forward")
     return nll_loss2d_forward(input, target, weight, reduction, ignore_index)
 
@@ -182,8 +179,7 @@ def _any_dims(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore
     rows, classes, *rest = input.shape
     out = (rows, *rest)
     if tuple(target.shape[1:]) != tuple(rest):
-        message = f"Expected target size {list(out)}, got {list(target.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"Expected target size {list(out)}, got {list(target.shape)}")
     view, reshape = find("view"), find("reshape")
     if array_of(input).size:
         input = _flat(input, (rows, classes, 1, -1), view, reshape)
@@ -225,10 +221,9 @@ def _cross_entropy(
     if tuple(input.shape) == tuple(target.shape):
         if array_of(target).dtype.kind != "f":
             title = of_numpy(array_of(target).dtype).title
-            message = f"Expected floating point type for target with class probabilities, got {title}"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", f"Expected floating point type for target with class probabilities, got {title}")
         if ignore_index >= 0:
-            raise fail("value", "ignore_index is not supported for floating point target", RuntimeError)
+            raise fail("value", "ignore_index is not supported for floating point target")
         return _probabilities(input, target, weight, code, label_smoothing)
     if weight is None and not label_smoothing > 0:
         found = cross_entropy_at_once(
@@ -245,8 +240,7 @@ def _cross_entropy(
 
 def _check_smoothing(label_smoothing: float) -> None:
     if not 0.0 <= label_smoothing <= 1.0:
-        message = f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
 
 
 def _check_weight(weight: Any, classes: int) -> None:
@@ -255,7 +249,7 @@ def _check_weight(weight: Any, classes: int) -> None:
             f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
             f"weight tensor of shape: {list(weight.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _along(weight: Any, class_dim: int, ndim: int) -> ArrayOrTensor:

@@ -191,6 +191,5 @@ for _symbol, _shift, _word in (("lshift", left_shift, "left"), ("rshift", right_
 @implements("invert")
 def _invert(self: Tensor) -> Tensor:
     if self.array.dtype.kind == "f":
-        message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
-        raise fail("type", message, TypeError)
+        raise fail("type", "~ (operator.invert) is only implemented on integer and Boolean-type tensors", TypeError)
     return bitwise_not(self)

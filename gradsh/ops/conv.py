@@ -28,7 +28,7 @@ def spatial(value: tuple[int, ...] | int, dims: int, name: str) -> tuple[int, ..
             f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
             f"dimensions, but got {name}={list(numbers)}"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     return numbers
 
 
@@ -70,20 +70,20 @@ def _check(
 ) -> None:
     _check_dtypes(input, weight, bias)
     if any(p < 0 for p in geometry.padding):
-        raise fail("value", "negative padding is not supported", RuntimeError)
+        raise fail("value", "negative padding is not supported")
     if any(s <= 0 for s in geometry.stride):
-        raise fail("value", "non-positive stride is not supported", RuntimeError)
+        raise fail("value", "non-positive stride is not supported")
     if any(d <= 0 for d in geometry.dilation):
         got = "" if any(d < 0 for d in geometry.dilation) else f", but got {list(geometry.dilation)}"
-        raise fail("value", f"dilation should be greater than zero{got}", RuntimeError)
+        raise fail("value", f"dilation should be greater than zero{got}")
     if geometry.groups <= 0:
-        raise fail("value", "non-positive groups is not supported", RuntimeError)
+        raise fail("value", "non-positive groups is not supported")
     if input.ndim != weight.ndim:
         message = (
             f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but "
             f"got {input.ndim}-dimensional input of size {list(input.shape)} instead"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     _check_channels(input, weight, bias, geometry, transposed)
     if transposed:
         _check_transposed(input, weight, geometry, output_padding)
@@ -99,7 +99,7 @@ def _check_dtypes(input: Array, weight: Array, bias: Array | None) -> None:
             else:
                 a, b = of_numpy(input.dtype).title, of_numpy(other.dtype).title
                 message = f"expected scalar type {a} but found {b}"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", message)
 
 
 def _check_channels(input: Array, weight: Array, bias: Array | None, geometry: ConvGeometry, transposed: bool) -> None:
@@ -110,27 +110,27 @@ def _check_channels(input: Array, weight: Array, bias: Array | None, geometry: C
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
             f"{list(weight.shape)} instead"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if weight.shape[0] % groups:
         message = (
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
             f"size [{list(weight.shape)}] instead"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     wanted = weight.shape[0] if transposed else weight.shape[1] * groups
     if input.shape[1] != wanted:
         message = (
             f"{what}, expected input{list(input.shape)} to have {wanted} channels, but got {input.shape[1]} channels "
             "instead"
         )
-        raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
+        raise fail("shape", message, shapes=(input.shape, weight.shape))
     filters = weight.shape[1] * groups if transposed else weight.shape[0]
     if bias is not None and bias.shape != (filters,):
         message = (
             f"{what if transposed else f'Given weight of size {list(weight.shape)}'}, expected bias to be "
             f"1-dimensional with {filters} elements, but got bias of size {list(bias.shape)} instead"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _check_extents(input: Array, weight: Array, geometry: ConvGeometry) -> None:
@@ -142,7 +142,7 @@ def _check_extents(input: Array, weight: Array, geometry: ConvGeometry) -> None:
             f"Calculated padded input size per channel: ({a}). Kernel size: ({b}). Kernel size can't be greater than "
             "actual input size"
         )
-        raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
+        raise fail("shape", message, shapes=(input.shape, weight.shape))
 
 
 def _spelled(**numbers: tuple[int, ...]) -> str:
@@ -161,7 +161,7 @@ def _check_transposed(input: Array, weight: Array, geometry: ConvGeometry, outpu
     if any(extra >= s and extra >= d for extra, s, d in rows):
         message = "output padding must be smaller than either stride or dilation, but got " + _spelled(
             output_padding=output_padding, stride=geometry.stride, dilation=geometry.dilation)
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     extents = _transposed_extents(input.shape[2:], weight.shape[2:], geometry, output_padding)
     if any(n <= 0 for n in extents):
         sizes = " x ".join(str(n) for n in input.shape[2:])
@@ -170,7 +170,7 @@ def _check_transposed(input: Array, weight: Array, geometry: ConvGeometry, outpu
             f"Given input size per channel: ({sizes}). Calculated output size per channel: ({out}). Output size is "
             "too small"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _backward(
@@ -302,7 +302,7 @@ def _batched(input: Tensor, dims: int, name: str) -> tuple[Any, bool]:
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     return (input, True) if ndim == dims + 2 else (find("unsqueeze")(input, 0), False)
 
 
@@ -313,7 +313,7 @@ def _same(
     """Convolve with as much padding as keeps the extents; an odd one more at the end."""
     stride, dilation = spatial(stride, dims, "stride"), spatial(dilation, dims, "dilation")
     if any(s != 1 for s in stride):
-        raise fail("value", "padding='same' is not supported for strided convolutions", RuntimeError)
+        raise fail("value", "padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
     left = tuple(total // 2 for total in totals)
     if any(total % 2 for total in totals):
@@ -336,15 +336,14 @@ def _convolve(
             f"expected stride to be a single integer value or a list of {found} values to match the convolution "
             f"dimensions, but got stride={list(spatial(stride, dims, 'stride'))}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     input, was_batched = _batched(input, dims, f"conv{dims}d")
     if padding == "same":
         result = _same(input, weight, bias, stride, dilation, groups, dims)
     else:
         if isinstance(padding, str):
             if padding != "valid":
-                message = f"Invalid padding string: '{padding}'"
-                raise fail("value", message, RuntimeError)
+                raise fail("value", f"Invalid padding string: '{padding}'")
             border: tuple[int, ...] = (0,)
             more: tuple[int, ...] = (0,)
         else:
@@ -371,24 +370,20 @@ def _declare(dims: int, input: tuple[int, ...], weight: tuple[int, ...]) -> None
     """Declare the two functions of one number of dims."""
     where = ("torch", "F")
 
-    def plain(*values: Any) -> Tensor:
-        return _convolve(dims, *values)
-
-    def transposed(*values: Any) -> Tensor:
-        return _convolve_transposed(dims, *values)
-
     words = {1: "rows", 2: "images", 3: "volumes"}[dims]
     composite(
         f"conv{dims}d(input, weight, bias: Tensor? = None, stride: ints = 1, padding: any = 0, dilation: ints = 1, "
         "groups: int = 1)",
-        f"Convolution of {words}: input (N, C, …) with weight (O, C / groups, …).", plain, where,
+        f"Convolution of {words}: input (N, C, …) with weight (O, C / groups, …).",
+        lambda *values: _convolve(dims, *values), where,
         samples=(sample(input, weight, weight[:1]), sample(input, weight, None, 2, 1)),
         note="Saves input and weight, whichever needs a gradient. `padding` may be 'valid' or 'same'.",
     )
     composite(
         f"conv_transpose{dims}d(input, weight, bias: Tensor? = None, stride: ints = 1, padding: ints = 0, "
         "output_padding: ints = 0, groups: int = 1, dilation: ints = 1)",
-        f"Transposed convolution of {words}: weight is (C, O / groups, …).", transposed, where,
+        f"Transposed convolution of {words}: weight is (C, O / groups, …).",
+        lambda *values: _convolve_transposed(dims, *values), where,
         samples=(sample(input, (input[1], 2, *weight[2:])),),
     )
 

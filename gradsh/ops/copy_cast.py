@@ -90,7 +90,7 @@ def _fill(self: Array, value: Array | float) -> Array:
     array = np.asarray(value)
     if array.ndim:
         message = f"fill_ only supports 0-dimension value tensor but got tensor with {array.ndim} dimensions."
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     return np.full(self.shape, cast(array, self.dtype), self.dtype)
 
 
@@ -129,9 +129,9 @@ def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
     """Write into a strided view of the diagonal; with `wrap` a tall matrix gets further diagonals below."""
     shape = self.array.shape
     if len(shape) < 2:
-        raise fail("shape", "dimensions must larger than 1", RuntimeError)
+        raise fail("shape", "dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
-        raise fail("shape", "all dimensions of input must be of equal length", RuntimeError)
+        raise fail("shape", "all dimensions of input must be of equal length")
     strided = find("as_strided")
     step, start = sum(self.stride()), self.storage_offset()
     find("fill_")(strided(self, (min(shape),), (step,), start), fill_value)
@@ -264,7 +264,7 @@ def _type(self: Tensor, dtype: object, non_blocking: bool) -> object:
     named = getattr(dtype, "tensor_dtype", None)
     if named is not None:
         return to_dtype(self, named.numpy)
-    raise fail("type", "dtype must be a type, str, or dtype object", RuntimeError)
+    raise fail("type", "dtype must be a type, str, or dtype object")
 
 
 composite(

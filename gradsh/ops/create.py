@@ -27,16 +27,14 @@ TORCH = ("torch",)
 def finished(array: Array, requires_grad: bool = False) -> Tensor:
     """Return a new leaf over `array`; refuses gradients for integers."""
     if requires_grad and array.dtype.kind != "f":
-        message = "Only Tensors of floating point and complex dtype can require gradients"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients")
     return make(array, requires_grad)
 
 
 def allocate(shape: tuple[int, ...], dtype: NumpyDType, fill: int = 0) -> Array:
     """Return a new array filled with one value, after asking whether there is memory for it."""
     if any(extent < 0 for extent in shape):
-        message = f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     check_bytes(math.prod(shape) * np.dtype(dtype).itemsize)
     try:
         is_zero = fill == 0 and math.copysign(1, fill) > 0  # -0.0 is filled in
@@ -44,10 +42,9 @@ def allocate(shape: tuple[int, ...], dtype: NumpyDType, fill: int = 0) -> Array:
     except (MemoryError, ValueError):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         message = f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."
-        raise fail("limit", message, RuntimeError, asked=size) from None
+        raise fail("limit", message, asked=size) from None
     except OverflowError:
-        message = f"value cannot be converted to type {of_numpy(dtype).name} without overflow"
-        raise fail("value", message, RuntimeError) from None
+        raise fail("value", f"value cannot be converted to type {of_numpy(dtype).name} without overflow") from None
 
 
 def check_bytes(count: int) -> None:
@@ -114,9 +111,9 @@ def _filler(name: str, value: int, doc: str) -> None:
         del layout, pin_memory
         check_factory_device(device)
         if name == "zeros" and any(extent < 0 for extent in size):
-            raise fail("value", "zeros: Dimension size must be non-negative.", RuntimeError)
+            raise fail("value", "zeros: Dimension size must be non-negative.")
         if memory_format is preserve_format:
-            raise fail("value", "unsupported memory format Preserve", RuntimeError)
+            raise fail("value", "unsupported memory format Preserve")
         return finished(in_format(allocate(size, default_or(dtype), value), memory_format), requires_grad)
 
     def make_like(
@@ -202,11 +199,11 @@ def _arange(start: float, end: float, step: float, dtype: Any) -> Array:
     if np.dtype(dtype).kind == "b":
         raise fail("dtype", "\"arange_cpu\" not implemented for 'Bool'", NotImplementedError)
     if step == 0:
-        raise fail("value", "step must be nonzero", RuntimeError)
+        raise fail("value", "step must be nonzero")
     if (step > 0) != (end >= start) and start != end:
-        raise fail("value", "upper bound and lower bound inconsistent with step sign", RuntimeError)
+        raise fail("value", "upper bound and lower bound inconsistent with step sign")
     if not all(math.isfinite(one) for one in (start, end)):
-        raise fail("value", f"unsupported range: {start} -> {end}", RuntimeError)
+        raise fail("value", f"unsupported range: {start} -> {end}")
     if np.dtype(dtype).kind in "iu":
         start, end, step = int(start), int(end), int(step)
         count = max(-((start - end) // step), 0) if step else 0
@@ -251,9 +248,9 @@ def _range(start: float, end: float, step: float, dtype: Any) -> Array:
     )
     dtype = current().default_dtype if dtype is None else dtype
     if step == 0:
-        raise fail("value", "step must be nonzero", RuntimeError)
+        raise fail("value", "step must be nonzero")
     if (step > 0) != (end >= start) and start != end:
-        raise fail("value", "upper bound and lower bound inconsistent with step sign", RuntimeError)
+        raise fail("value", "upper bound and lower bound inconsistent with step sign")
     count = int((end - start) / step) + 1
     check_bytes(count * np.dtype(dtype).itemsize)
     return (start + np.arange(count, dtype=np.float64) * step).astype(dtype)
@@ -265,7 +262,7 @@ factory("range(start: number = 0, end: number = 0, step: number = 1", "The numbe
 def evenly_spaced(start: float, end: float, steps: int, dtype: Any) -> Array:
     """Return the points of linspace, worked out from both ends towards the middle, as PyTorch does."""
     if steps < 0:
-        raise fail("value", "number of steps must be non-negative", RuntimeError)
+        raise fail("value", "number of steps must be non-negative")
     check_bytes(steps * 8)
     if steps == 1:
         return np.full(1, start, dtype)
@@ -310,7 +307,7 @@ def _eye(n: int, m: int | None, dtype: NumpyDType | None) -> Array:
     columns = n if m is None else m
     for name, extent in (("n", n), ("m", columns)):
         if extent < 0:
-            raise fail("value", f"{name} must be greater or equal to 0, got {extent}", RuntimeError)
+            raise fail("value", f"{name} must be greater or equal to 0, got {extent}")
     check_bytes(n * columns * 8)
     return np.eye(n, columns, dtype=default_or(dtype))
 

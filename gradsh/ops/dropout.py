@@ -69,7 +69,7 @@ def _drawn(noise: Array) -> Tensor:
 def _check_channels(input: Any) -> tuple[int, ...]:
     """Return the shape of one number for each channel."""
     if input.ndim < 2:
-        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
+        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input")
     return (*input.shape[:2], *(1,) * (input.ndim - 2))
 
 
@@ -90,7 +90,7 @@ def _batched(name: str, batched: int, allowed: tuple[int, ...]) -> None:
                 "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
                 "(i.e. 2D or 3D inputs)."
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         if input.ndim == batched or not batched:
             return _feature_dropout(input, p, training, inplace)
         lifted = find("unsqueeze_" if inplace else "unsqueeze")(input, 0)

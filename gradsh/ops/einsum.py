@@ -13,7 +13,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _refuse(message: str) -> Exception:
-    return fail("value", f"einsum(): {message}", RuntimeError)
+    return fail("value", f"einsum(): {message}")
 
 
 # --- subscripts -------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def _check_sizes(operands: list[Tensor], names: dict[int, str]) -> None:
                     f"einsum(): subscript {names.get(dim, ELLIPSIS)} has size {extent} for operand {place} which does not "
                     f"broadcast with previously seen size {size}"
                 )
-                raise fail("shape", message, RuntimeError, place=place)
+                raise fail("shape", message, place=place)
             if extent != 1:
                 size = extent
 

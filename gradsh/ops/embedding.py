@@ -23,12 +23,12 @@ def check_indices(indices: object, number: int, function: str) -> None:
             f"Expected tensor for argument #{number} 'indices' to have one of the following scalar types: Long, Int; but "
             f"got torch.{of_numpy(dtype).title}Tensor instead (while checking arguments for {function})"
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
 
 
 def _rows(weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Array:
     if weight.ndim != 2:
-        raise fail("shape", "'weight' must be 2-D", RuntimeError)
+        raise fail("shape", "'weight' must be 2-D")
     check_indices(indices, 1, "embedding")
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise fail("index", "index out of range in self", IndexError)
@@ -38,7 +38,7 @@ def _rows(weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: b
 def no_sparse(sparse: bool) -> None:
     """Refuse a sparse gradient, when backward comes to it."""
     if sparse:
-        raise fail("value", "sparse gradients are not offered: leave out sparse=True", RuntimeError)
+        raise fail("value", "sparse gradients are not offered: leave out sparse=True")
 
 
 def _dense_backward(
@@ -131,20 +131,17 @@ composite(
 
 def _one_hot(input: Array, num_classes: int) -> Array:
     if input.dtype != np.int64:
-        message = (
-            "one_hot is only applicable to index tensor of type LongTensor."
-        )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "one_hot is only applicable to index tensor of type LongTensor.")
     if input.size == 0:
         if num_classes <= 0:
-            raise fail("value", "Can not infer total number of classes from empty tensor.", RuntimeError)
+            raise fail("value", "Can not infer total number of classes from empty tensor.")
         return np.zeros((*input.shape, num_classes), np.int64)
     if input.min() < 0:
-        raise fail("value", "Class values must be non-negative.", RuntimeError)
+        raise fail("value", "Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(input.max()) + 1
     elif input.max() >= num_classes:
-        raise fail("value", "Class values must be smaller than num_classes.", RuntimeError)
+        raise fail("value", "Class values must be smaller than num_classes.")
     found = np.zeros((input.size, num_classes), np.int64)
     found[np.arange(input.size), input.reshape(-1)] = 1
     return found.reshape(*input.shape, num_classes)

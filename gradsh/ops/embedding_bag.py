@@ -26,12 +26,12 @@ def _bags(indices: Array, offsets: Array, include_last_offset: bool) -> tuple[Ar
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
             f"got {int(offsets[0])}"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     if offsets.size and offsets[-1] > indices.size:
         message = (
             f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of {int(offsets[-1])}"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     bags = offsets.size - 1 if include_last_offset else offsets.size
     starts = np.bincount(offsets[: max(bags, 0)], minlength=indices.size + 1)[: indices.size]
     return np.cumsum(starts) - 1, max(bags, 0)
@@ -44,7 +44,7 @@ def _check(weight: Array, indices: Array, offsets: Array, per_sample_weights: An
                 f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but got "
                 f"torch.{of_numpy(one.dtype).title}Tensor instead (while checking arguments for embedding_bag)"
             )
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", message)
     wrong = (indices < 0) | (indices >= weight.shape[0])
     if wrong.any():
         place = int(np.argmax(wrong))
@@ -52,14 +52,14 @@ def _check(weight: Array, indices: Array, offsets: Array, per_sample_weights: An
             f"Index {place} of input takes value {int(indices[place])} which is not in the valid range "
             f"[0, {weight.shape[0]})"
         )
-        raise fail("index", message, RuntimeError)
+        raise fail("index", message)
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
         wanted, got = (type_name(one.dtype) for one in (weight, per_sample_weights))
         message = (
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
             f"{wanted} does not equal {got} (while checking arguments for embedding_bag)"
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
 
 
 def _forward(

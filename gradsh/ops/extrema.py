@@ -84,7 +84,7 @@ def nonempty(name: str, self: Array) -> None:
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
             "the 'dim' argument."
         )
-        raise fail("shape", message, RuntimeError, shape=self.shape)
+        raise fail("shape", message, shape=self.shape)
 
 
 def chosen(self: Array, indices: Array, axis: int, keepdim: bool) -> tuple[Array, Array]:
@@ -158,7 +158,7 @@ def _declare_over(name: str, reduce: Any, word: str) -> None:
 def _declare_where(name: str, arg: Any, word: str) -> None:
     def where(self: Array, dim: int | None, keepdim: bool) -> Any:
         if self.dtype == np.bool_:
-            raise fail("dtype", f"arg{name}(): does not support bool input", RuntimeError)
+            raise fail("dtype", f"arg{name}(): does not support bool input")
         if dim is None:
             if self.size == 0:
                 message = f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0."
@@ -183,7 +183,7 @@ def _aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]
     if dim is None:
         if self.size == 0:
             message = "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         axes: Any = tuple(range(self.ndim))
     else:
         axis = wrap_dim(dim, self.ndim)

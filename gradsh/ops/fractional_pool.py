@@ -28,17 +28,17 @@ def _call(dims: int) -> str:
 
 def _check_input(self: Array, dims: int, kernel: tuple[int, ...], wanted: tuple[int, ...]) -> None:
     if self.ndim not in (dims + 1, dims + 2):
-        raise fail("shape", f"{_call(dims)}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(self.shape)}", RuntimeError)
+        raise fail("shape", f"{_call(dims)}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(self.shape)}")
     empty = next((dim for dim in range(self.ndim - dims - 1, self.ndim) if self.shape[dim] == 0), None)
     if empty is not None:
         message = (
             f"{_call(dims)}: Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} with dimension "
             f"{empty} being empty."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     for axis, size, out, extent in zip(_AXES[-dims:], kernel, wanted, self.shape[-dims:], strict=True):
         if out + size - 1 > extent - (dims == 3):  # in three dims PyTorch wants a place to be left over
-            raise fail("shape", f"{_call(dims)}: pool {axis} {size} too large relative to input {axis} {extent}", RuntimeError)
+            raise fail("shape", f"{_call(dims)}: pool {axis} {size} too large relative to input {axis} {extent}")
 
 
 def _check_samples(self: Array, samples: Array, dims: int) -> None:
@@ -54,7 +54,7 @@ def _check_samples(self: Array, samples: Array, dims: int) -> None:
     elif samples.shape[2] != dims:
         message = f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}."
     if message:
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if self.dtype.kind != "f":
         raise unsupported(f"fractional_max_pool{dims}d_out_frame", self)
 
@@ -126,7 +126,7 @@ def _full(value: Any, dims: int, name: str, what: str) -> tuple[int, ...]:
     if len(found) == 1:
         found *= dims
     if len(found) != dims or (not isinstance(value, int) and len(value) != dims):
-        raise fail("value", f"{name}: {what} must either be a single Int or {_SIZES[dims]}", RuntimeError)
+        raise fail("value", f"{name}: {what} must either be a single Int or {_SIZES[dims]}")
     return found
 
 

@@ -56,8 +56,7 @@ def _flatten(data: object, shape: tuple[int, ...], dim: int, out: list[object], 
             raise fail("type", "not a sequence", TypeError)
         raise fail("value", message, ValueError)
     if len(data) != shape[dim]:
-        message = f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})"
-        raise fail("value", message, ValueError)
+        raise fail("value", f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})", ValueError)
     if dim + 1 == len(shape) and all(type(one) in {int, float, bool} for one in data):
         out.extend(data)
         return
@@ -80,7 +79,7 @@ def _not_number(data: object, out: list[object], dtype: NumpyDType | None) -> Ex
     if name == "complex":
         way = "keep the real and the imaginary part apart, or run the program on PyTorch: `gradsh trace FILE`"
         return fail("dtype", "gradsh computes in real numbers only, not in complex64", TypeError, way=way)
-    return fail("type", f"Could not infer dtype of {name}", RuntimeError)
+    return fail("type", f"Could not infer dtype of {name}")
 
 
 def _scalar_dtype(numbers: Sequence[object], default: NumpyDType) -> NumpyDType:
@@ -128,8 +127,7 @@ def to_array(data: object, dtype: NumpyDType | None, copy: bool = True) -> Array
     except (OverflowError, ValueError):
         if np.dtype(dtype) == np.int64:
             raise fail("value", "Overflow when unpacking long long", ValueError) from None
-        message = f"value cannot be converted to type {of_numpy(dtype).name} without overflow"
-        raise fail("value", message, RuntimeError) from None
+        raise fail("value", f"value cannot be converted to type {of_numpy(dtype).name} without overflow") from None
 
 
 def _nested_dtype(data: object) -> NumpyDType | None:

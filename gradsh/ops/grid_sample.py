@@ -129,19 +129,19 @@ class Sampling:
 def _check(dims: int, input: Array, grid: Array, mode: int) -> None:
     sizes = f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.shape[:1] != grid.shape[:1]:
-        raise fail("shape", f"grid_sampler(): expected grid and input to have same batch size, {sizes}", RuntimeError)
+        raise fail("shape", f"grid_sampler(): expected grid and input to have same batch size, {sizes}")
     if grid.shape[-1] != input.ndim - 2:
         text = f"expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes {list(grid.shape)}"
-        raise fail("shape", f"grid_sampler(): {text}", RuntimeError)
+        raise fail("shape", f"grid_sampler(): {text}")
     empty = next((dim for dim in range(2, input.ndim) if not input.shape[dim]), None)
     if empty is not None:
         text = f"non-empty spatial dimensions, but input has sizes {list(input.shape)} with dimension {empty} being empty"
-        raise fail("shape", f"grid_sampler(): expected input to have {text}", RuntimeError)
+        raise fail("shape", f"grid_sampler(): expected input to have {text}")
     if input.ndim != dims + 2 or grid.ndim != dims + 2:
         text = f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, {sizes}"
-        raise fail("shape", text, RuntimeError)
+        raise fail("shape", text)
     if dims == 3 and mode == 2:
-        raise fail("value", "grid_sampler(): bicubic interpolation only supports 4D input", RuntimeError)
+        raise fail("value", "grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype.kind != "f":
         raise unsupported("grid_sampler3d_cpu" if dims == 3 else "grid_sampler_2d_cpu_kernel_impl", input)
 
@@ -305,7 +305,7 @@ def _affine_grid(theta: Tensor, size: tuple[int, ...], align_corners: bool | Non
         current().warning(_CHANGED.format("affine_grid"))
     if theta.shape[0] != size[0]:
         text = "Expected size for first two dimensions of batch2 tensor to be: "
-        raise fail("shape", f"{text}[{size[0]}, {dims + 1}] but got: [{theta.shape[0]}, {dims + 1}].", RuntimeError)
+        raise fail("shape", f"{text}[{size[0]}, {dims + 1}] but got: [{theta.shape[0]}, {dims + 1}].")
     return affine_grid_generator(theta, size, bool(align_corners))
 
 

@@ -47,12 +47,10 @@ def _numpy_index(self: Array, indices: Sequence[object]) -> tuple[Any, ...]:
         if array.dtype == np.uint8:
             array = array.astype(np.bool_)
         if array.dtype.kind not in "iub":
-            message = "tensors used as indices must be long, int, byte or bool tensors"
-            raise fail("index", message, IndexError)
+            raise fail("index", "tensors used as indices must be long, int, byte or bool tensors", IndexError)
         width = array.ndim if array.dtype.kind == "b" else 1
         if place + width > self.ndim:
-            message = f"too many indices for tensor of dimension {self.ndim}"
-            raise fail("index", message, IndexError)
+            raise fail("index", f"too many indices for tensor of dimension {self.ndim}", IndexError)
         if array.dtype.kind == "b":
             _check_mask(self, array, place, number)
         elif array.size and not self.shape[place]:
@@ -211,8 +209,7 @@ def _bound(value: int | None, default: int) -> int:
     try:
         return int(value.__index__())
     except (AttributeError, TypeError):
-        message = "slice indices must be integers or None or have an __index__ method"
-        raise fail("type", message, TypeError) from None
+        raise fail("type", "slice indices must be integers or None or have an __index__ method", TypeError) from None
 
 
 def _slice_at(tensor: Tensor, dim: int, cut: slice, skip: bool) -> Tensor:

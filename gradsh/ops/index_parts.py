@@ -32,7 +32,7 @@ def _check_vector(name: str, self: Array, dim: int, index: Array) -> tuple[int, 
 def _check_indices(name: str, index: Array) -> None:
     if index.dtype not in (np.int64, np.int32):
         either = "int32 or int64" if name == "index_select" else "int32/int64"
-        raise fail("dtype", f"{name}(): Expected dtype {either} for index", RuntimeError)
+        raise fail("dtype", f"{name}(): Expected dtype {either} for index")
 
 
 def _within(name: str, self: Array, place: int, index: Array) -> Array:
@@ -45,7 +45,7 @@ def _within(name: str, self: Array, place: int, index: Array) -> Array:
             if extent:
                 bad = next(int(one) for one in flat if not 0 <= one < extent)
                 message = f"INDICES element is out of DATA bounds, id={bad} axis_dim={extent}"
-            raise fail("index", message, RuntimeError)
+            raise fail("index", message)
         raise _out_of_range(name, place, extent, flat)
     return flat
 
@@ -57,15 +57,14 @@ def _out_of_range(name: str, place: int, extent: int, index: Array) -> Exception
     message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
     if name == "index_copy":
         return fail("index", f"index_copy_(): {message}", IndexError)
-    return fail("index", message, RuntimeError)
+    return fail("index", message)
 
 
 def _index_select(self: Array, dim: int, index: Array) -> Array:
     place, flat = _check_vector("index_select", self, dim, index)
     if self.ndim == 0:
         if flat.size > 1:
-            message = f"index_select(): Index to scalar can have only 1 value, got {flat.size} value(s)"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"index_select(): Index to scalar can have only 1 value, got {flat.size} value(s)")
         return np.array(self)
     return np.take(self, flat, axis=place)
 
@@ -131,23 +130,22 @@ def _check_add(name: str, self: Array, dim: int, index: Array, source: Array) ->
     _check_indices(name, index)
     words = of_numpy(self.dtype).title, of_numpy(source.dtype).title
     if words[0] != words[1]:
-        message = f"{name}_(): self ({words[0]}) and source ({words[1]}) must have the same scalar type"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", f"{name}_(): self ({words[0]}) and source ({words[1]}) must have the same scalar type")
     if place and place >= source.ndim:
         message = f"{name}_(): Indexing dim {place} is out of bounds of the source tensor with dim {source.ndim}"
-        raise fail("index", message, RuntimeError)
+        raise fail("index", message)
     count = source.shape[place] if source.ndim else 1
     if count != index.size:
         message = (
             f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {place}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if self.ndim and _others(self, place) != _others(source, place):
         message = (
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
         )
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, source.shape))
+        raise fail("shape", message, shapes=(self.shape, source.shape))
     return place, _within(name, self, place, index)
 
 
@@ -174,14 +172,14 @@ def _check_copy(self: Array, dim: int, index: Array, source: Array) -> tuple[int
         message = (
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {words[0]} and (source) {words[1]}"
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     mine, given = _others(self, place), _others(source, place)
     if mine != given:
         message = (
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{' '.join(map(str, mine))} at dimension {place} and source slice shape: {' '.join(map(str, given))} at dimension 0."
         )
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, source.shape))
+        raise fail("shape", message, shapes=(self.shape, source.shape))
     count = source.shape[place] if source.ndim else 1
     if count != index.size:
         message = f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
@@ -234,16 +232,16 @@ def _refuse_restrided(self: Array, place: int, count: int) -> None:
             f"setStorage: sizes {size}, strides {step}, storage offset 0, and itemsize {self.itemsize} requiring a storage size of "
             f"{needed} are out of bounds for storage of size 0"
         )
-        raise fail("index", message, RuntimeError)
+        raise fail("index", message)
 
 
 def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Array:
     array = np.asarray(value)
     if array.ndim:
         message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {array.ndim} dimension(s)."
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if index.ndim > 1:
-        raise fail("shape", "Index has to be a vector/scalar", RuntimeError)
+        raise fail("shape", "Index has to be a vector/scalar")
     if index.dtype != np.int64:
         raise fail("dtype", "index_fill_(): Expected dtype int64 for index.", IndexError)
     place = wrap_dim(dim, self.ndim)
@@ -253,8 +251,7 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
         _refuse_restrided(self, place, index.size)
     if index.size and (index.min() < -extent or index.max() >= extent):
         bad = next(int(one) for one in index.reshape(-1) if not -extent <= one < extent)
-        message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
-        raise fail("index", message, IndexError)
+        raise fail("index", f"index {bad} is out of bounds for dimension {place} with size {extent}", IndexError)
     (out.reshape(1) if self.ndim == 0 else out)[_at(place, index.reshape(-1))] = array.astype(self.dtype)
     return stepped_as(out, self)
 
@@ -278,8 +275,7 @@ op(
 
 def _index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool) -> Array:
     if reduce not in {"prod", "mean", "amax", "amin"}:
-        message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     place, flat = _check_add("index_reduce", self, dim, index, source)
     out = np.array(self)
     if self.ndim == 0:

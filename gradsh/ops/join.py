@@ -23,8 +23,7 @@ def _checked_dim(arrays: Sequence[Array], dim: int) -> int:
     """Return the dimension to join along, of the first array that counts, counted from the front; refuses arrays that do not fit."""
     for place, one in enumerate(arrays):
         if one.ndim == 0:
-            message = f"zero-dimensional tensor (at position {place}) cannot be concatenated"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"zero-dimensional tensor (at position {place}) cannot be concatenated")
     start = next((place for place, one in enumerate(arrays) if one.shape != (0,)), 0)
     first = arrays[start]
     dim = wrap_dim(dim, first.ndim)
@@ -33,14 +32,14 @@ def _checked_dim(arrays: Sequence[Array], dim: int) -> int:
             continue
         if one.ndim != first.ndim:
             message = f"Tensors must have same number of dimensions: got {first.ndim} and {one.ndim}"
-            raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(start, place), along=dim)
+            raise fail("shape", message, shapes=(first.shape, one.shape), positions=(start, place), along=dim)
         for axis in range(first.ndim):
             if axis != dim and one.shape[axis] != first.shape[axis]:
                 message = (
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {first.shape[axis]} but got "
                     f"size {one.shape[axis]} for tensor number {place} in the list."
                 )
-                raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(start, place), along=dim)
+                raise fail("shape", message, shapes=(first.shape, one.shape), positions=(start, place), along=dim)
     return dim
 
 
@@ -76,7 +75,7 @@ alias("concatenate", cat, ("torch",))
 
 def _stack(tensors: Sequence[Array], dim: int) -> Array:
     if not tensors:
-        raise fail("value", "stack expects a non-empty TensorList", RuntimeError)
+        raise fail("value", "stack expects a non-empty TensorList")
     first = tensors[0]
     for place, one in enumerate(tensors):
         if one.shape != first.shape:
@@ -84,7 +83,7 @@ def _stack(tensors: Sequence[Array], dim: int) -> Array:
                 f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
                 f"{list(one.shape)} at entry {place}"
             )
-            raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(0, place), along=-1)
+            raise fail("shape", message, shapes=(first.shape, one.shape), positions=(0, place), along=-1)
     place = wrap_dim(dim, first.ndim + 1)
     if place == first.ndim:
         return np.stack(tensors, place, np.empty((*first.shape, len(tensors)), first.dtype))
@@ -116,7 +115,7 @@ def at_least(tensor: Tensor, ndim: int) -> Tensor:
 def _joiner(name: str, ndim: int, doc: str, dim: Any) -> None:
     def body(tensors: Sequence[Any]) -> Tensor:
         if not tensors:
-            raise fail("value", f"{name} expects a non-empty TensorList", RuntimeError)
+            raise fail("value", f"{name} expects a non-empty TensorList")
         raised = [at_least(one, ndim) for one in tensors]
         return cat(raised, dim(raised))
 
@@ -131,7 +130,7 @@ alias("row_stack", find("vstack"), ("torch",))
 
 def _column_stack(tensors: Sequence[Any]) -> Tensor:
     if not tensors:
-        raise fail("value", "column_stack expects a non-empty TensorList", RuntimeError)
+        raise fail("value", "column_stack expects a non-empty TensorList")
     columns = [find("reshape")(one, (array_size(one), 1)) if one.ndim <= 1 else one for one in tensors]
     return cat(columns, 1)
 
@@ -157,7 +156,7 @@ def _pieces(self: Array, sizes: Sequence[int], place: int) -> tuple[Array, ...]:
 
 def _check_split(self: Array) -> None:
     if self.ndim == 0:
-        raise fail("shape", "split expects at least a 1-dimensional tensor", RuntimeError)
+        raise fail("shape", "split expects at least a 1-dimensional tensor")
 
 
 def _split(self: Array, split_size: int, dim: int) -> tuple[Array, ...]:
@@ -165,11 +164,10 @@ def _split(self: Array, split_size: int, dim: int) -> tuple[Array, ...]:
     place = wrap_dim(dim, self.ndim)
     extent = self.shape[place]
     if split_size < 0:
-        raise fail("value", f"split expects split_size be non-negative, but got split_size={split_size}", RuntimeError)
+        raise fail("value", f"split expects split_size be non-negative, but got split_size={split_size}")
     if split_size == 0:
         if extent:
-            message = f"split_size can only be 0 if dimension size is 0, but got dimension size of {extent}"
-            raise fail("value", message, RuntimeError)
+            raise fail("value", f"split_size can only be 0 if dimension size is 0, but got dimension size of {extent}")
         return (self[...],)
     count = max(-(-extent // split_size), 1)
     sizes = [split_size] * (count - 1) + [extent - split_size * (count - 1)]
@@ -181,13 +179,13 @@ def _split_sizes(self: Array, split_sizes: tuple[int, ...], dim: int) -> tuple[A
     place = wrap_dim(dim, self.ndim)
     if any(size < 0 for size in split_sizes):
         message = f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     if sum(split_sizes) != self.shape[place]:
         message = (
             f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input tensor's size at dimension "
             f"{dim}), but got split_sizes={list(split_sizes)}"
         )
-        raise fail("value", message, RuntimeError, shapes=(self.shape,))
+        raise fail("value", message, shapes=(self.shape,))
     return _pieces(self, split_sizes, place)
 
 
@@ -242,9 +240,9 @@ composite("torch_split(tensor, split_size_or_sections: any, dim: int = 0)", "Vie
 
 def _chunk(self: Tensor, chunks: int, dim: int) -> tuple[Tensor, ...]:
     if self.ndim == 0:
-        raise fail("shape", "chunk expects at least a 1-dimensional tensor", RuntimeError)
+        raise fail("shape", "chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
-        raise fail("value", f"chunk expects `chunks` to be greater than 0, got: {chunks}", RuntimeError)
+        raise fail("value", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     extent = self.shape[wrap_dim(dim, self.ndim)]
     size = -(-extent // chunks)
     if size == 0:
@@ -278,15 +276,14 @@ unbind = op(
 
 def _tensor_split(self: Tensor, given: int, dim: int) -> tuple[Tensor, ...]:
     if self.ndim == 0:
-        message = "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place = wrap_dim(dim, self.ndim)
     extent = self.shape[place]
     if isinstance(given, Tensor):
         given = given.tolist()
     if isinstance(given, int):
         if given <= 0:
-            raise fail("value", f"number of sections must be larger than 0, got {given}", RuntimeError)
+            raise fail("value", f"number of sections must be larger than 0, got {given}")
         small, larger = divmod(extent, given)
         sizes = [small + 1] * larger + [small] * (given - larger)
         ends = [sum(sizes[: count + 1]) for count in range(given)]
@@ -310,14 +307,14 @@ def _splitter(name: str, least: int, axis: int) -> None:
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                 f"with {self.ndim} dimensions!"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         dim = 0 if name == "hsplit" and self.ndim == 1 else axis
         if isinstance(given, int) and (given == 0 or self.shape[dim] % given):
             message = (
                 f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {self.shape[dim]} is "
                 f"not divisible by the split_size {given}!"
             )
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         return _tensor_split(self, given, dim)
 
     composite(f"{name}(self, indices: any)", "Views of equal pieces, or of those between the indices.", body)
@@ -335,14 +332,12 @@ _splitter("dsplit", 3, 2)
 def _meshgrid(tensors: tuple[Tensor, ...], indexing: str) -> tuple[Tensor, ...]:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     if not given:
-        raise fail("value", "meshgrid expects a non-empty TensorList", RuntimeError)
+        raise fail("value", "meshgrid expects a non-empty TensorList")
     for one in given:
         if one.ndim > 1:
-            message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {one}"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {one}")
     if indexing not in {"ij", "xy"}:
-        message = f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]

@@ -82,7 +82,7 @@ def _margins(self: Array, target: Array, margin: float) -> tuple[Array, Array, A
     rows = self.reshape(-1, _classes(self))
     wanted = target.reshape(-1)
     if wanted.size and (wanted.min() < 0 or wanted.max() >= rows.shape[1]):
-        raise fail("index", "target out of range", RuntimeError)
+        raise fail("index", "target out of range")
     lines = np.arange(rows.shape[0])
     z = margin - rows[lines, wanted][:, None] + rows
     z[lines, wanted] = 0
@@ -92,14 +92,14 @@ def _margins(self: Array, target: Array, margin: float) -> tuple[Array, Array, A
 def _check_margin(self: Array, target: Array) -> None:
     if self.ndim > 2 or _classes(self) == 0:
         message = f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     rows = self.shape[0] if self.ndim == 2 else 1
     if target.ndim > 1 or target.size != rows:
         message = (
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
             f"size). Expected target size [{rows}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _multi_margin(self: Array, target: Array, p: int, margin: float, weight: Any, reduction: int) -> ArrayOrTensor:
@@ -165,11 +165,10 @@ multi_margin_loss = composite(
 def _labels(self: Array, target: Array) -> tuple[Array, Array, Array, Array]:
     """Return rows, targets, which targets stand before the first -1, and which classes are targets."""
     if target.shape != self.shape:
-        message = f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     rows, wanted = (one.reshape(-1, self.shape[-1] if self.ndim else 1) for one in (self, target))
     if wanted.size and (wanted.min() < -1 or wanted.max() >= rows.shape[1]):
-        raise fail("index", "argument #2 'target' is out of range", RuntimeError)
+        raise fail("index", "argument #2 'target' is out of range")
     valid = np.logical_and.accumulate(wanted >= 0, axis=1)
     is_target = np.zeros(rows.shape, np.bool_)
     lines = np.broadcast_to(np.arange(rows.shape[0])[:, None], wanted.shape)
@@ -255,7 +254,7 @@ def _lengths(value: object, name: str) -> tuple[int, ...]:
         return tuple(int(n) for n in value)
     lengths = np.atleast_1d(array_of(value))
     if lengths.dtype.kind not in "iu":
-        raise fail("dtype", f"{name} must be integral", RuntimeError)
+        raise fail("dtype", f"{name} must be integral")
     return tuple(int(n) for n in lengths)
 
 

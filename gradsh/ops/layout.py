@@ -28,7 +28,6 @@ def laid_out(array: Array, layout: MemoryFormat, dtype: Any = None) -> Array:
     wanted = array.dtype if dtype is None else dtype
     if layout in _CHANNELS:
         if array.ndim != _CHANNELS[layout]:
-            message = f"required rank {_CHANNELS[layout]} tensor to use {layout.name} format"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"required rank {_CHANNELS[layout]} tensor to use {layout.name} format")
         return np.moveaxis(np.array(np.moveaxis(array, 1, -1), wanted, order="C"), -1, 1)
     return row_major(array, wanted)

@@ -154,7 +154,7 @@ def _pinv_array(self: Array, atol: object, rtol: object, hermitian: bool) -> Arr
     check_float(self, "linalg.pinv")
     if self.ndim < 2:
         message = f"linalg.pinv(Float{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of floating types"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if self.size == 0:
         return np.zeros((*self.shape[:-2], self.shape[-1], self.shape[-2]), self.dtype)
     if hermitian:
@@ -213,8 +213,7 @@ def _lstsq(self: Array, b: Array, rcond: Any, driver: object) -> tuple[Array, ..
     vector = is_vector(self.shape, b.shape)
     other = b[..., None] if vector else b
     if other.shape[-2] != self.shape[-2]:
-        message = "torch.linalg.lstsq: input.size(-2) should match other.size(-" + ("1)" if vector else "2)")
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "torch.linalg.lstsq: input.size(-2) should match other.size(-" + ("1)" if vector else "2)"))
     rows, columns = self.shape[-2:]
     limit = float(np.finfo(self.dtype).eps) * max(rows, columns) if rcond is None else float(rcond)
     U, S, Vh = np.linalg.svd(self, full_matrices=False)
@@ -334,14 +333,14 @@ composite("matrix_exp(self)", "Exponential of square matrices.", lambda self: li
 
 def _tensorinv(self: Any, ind: int) -> Tensor:
     if ind <= 0:
-        raise fail("value", "Expected a strictly positive integer for 'ind'", RuntimeError)
+        raise fail("value", "Expected a strictly positive integer for 'ind'")
     before, behind = tuple(self.shape[:ind]), tuple(self.shape[ind:])
     if math.prod(before) != math.prod(behind):
         message = (
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(behind)} != {math.prod(before)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     flat = find("reshape")(self, (math.prod(behind), math.prod(before)))
     return find("reshape")(linalg_inv(flat), behind + before)
 
@@ -359,7 +358,7 @@ def _tensorsolve(self: Any, other: Any, dims: tuple[int, ...] | None) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
             f"{math.prod(rest)} != {math.prod(tuple(self.shape[: other.ndim]))}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     count = math.prod(rest)
     matrix, flat = find("reshape")(self, (count, count)), find("reshape")(other, (-1,))
     return find("reshape")(linalg_solve(matrix, flat), rest)
@@ -375,7 +374,7 @@ composite(
 def _vander(x: Tensor, N: int | None) -> Tensor:
     count = N if N is not None else x.shape[-1] if x.ndim else 1
     if count <= 1:
-        raise fail("value", "N must be greater than 1.", RuntimeError)
+        raise fail("value", "N must be greater than 1.")
     if x.ndim == 0:
         x = find("unsqueeze")(x, -1)
     wide = find("expand")(find("unsqueeze")(x, -1), (*x.shape, count - 1))
@@ -387,10 +386,10 @@ def _vander(x: Tensor, N: int | None) -> Tensor:
 def _vander_rows(x: Tensor, N: int | None, increasing: bool) -> Tensor:
     """Write the powers into one matrix, as PyTorch does: its graph, and its refusal to go back through more than two, follow."""
     if x.ndim != 1:
-        raise fail("shape", "x must be a one-dimensional tensor.", RuntimeError)
+        raise fail("shape", "x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
     if count < 0:
-        raise fail("value", "N must be non-negative.", RuntimeError)
+        raise fail("value", "N must be non-negative.")
     found: Any = find("zeros")((x.shape[0], count), dtype=x.dtype if x.is_floating_point() else int64)
     if count > 0:
         found.select(1, 0).fill_(1)

@@ -28,7 +28,7 @@ def _check(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
             f"got unbatched input with shape {tuple(input.shape)}"
         )
     if message:
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _linear_cross_entropy(
@@ -41,7 +41,7 @@ def _linear_cross_entropy(
     _check(input, linear_weight, linear_bias)
     shape = (*input.shape[:-1], *linear_weight.shape[:-1])
     if target.shape == shape and ignore_index is not None:
-        raise fail("value", "ignore_index cannot be specified when target contains probabilities", RuntimeError)
+        raise fail("value", "ignore_index cannot be specified when target contains probabilities")
     if linear_weight.dim() > 2:
         rows = math.prod(linear_weight.shape[:-1])
         linear_weight = linear_weight.reshape((rows, linear_weight.shape[-1]))

@@ -47,7 +47,7 @@ def _check_system(A: Array, B: Array, name: str, left: bool) -> bool:
     vector = is_vector(A.shape, B.shape)
     if vector and not left:
         message = f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is "
-        raise fail("shape", message + "equivalent to B / A.squeeze(-1)", RuntimeError)
+        raise fail("shape", message + "equivalent to B / A.squeeze(-1)")
     _check_fit(A, B[..., None] if vector else B, name, left)
     return vector
 
@@ -56,7 +56,7 @@ def _check_dtypes(A: Array, B: Array, name: str) -> None:
     if A.dtype != B.dtype:
         titles = of_numpy(A.dtype).title, of_numpy(B.dtype).title
         message = f"{name}: Expected A and B to have the same dtype, but found A of type {titles[0]} and B of type {titles[1]} instead"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
 
 
 def _check_fit(A: Array, B: Array, name: str, left: bool) -> None:
@@ -65,7 +65,7 @@ def _check_fit(A: Array, B: Array, name: str, left: bool) -> None:
             f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 _NO_SOLUTION = "The solver failed because the input matrix is singular."

@@ -10,7 +10,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import check_same_float, count, no_gradient
+from gradsh.ops.arguments import applied, check_same_float, count, no_gradient
 from gradsh.ops.kernels.common import in_blocks
 from gradsh.ops.kernels.elementary import log1p
 from gradsh.ops.reduction import (
@@ -86,8 +86,7 @@ def _weighted(errors: Any, weight: Any, input: Tensor, reduction: str, over_weig
         return find("sum")(weighted)
     if reduction == "mean":
         return find("sum")(weighted) / find("sum")(weight) if over_weights else find("mean")(weighted)
-    message = f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
-    raise fail("value", message, ValueError)
+    raise fail("value", f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.", ValueError)
 
 
 def _mse_function(
@@ -169,8 +168,7 @@ smooth_l1_loss_backward: Operation = op(
     "smooth_l1_loss_backward(grad_output, self, target, reduction: int, beta: float)", "SmoothL1LossBackwardBackward0",
     "Gradient of the smooth absolute error.", layout="contiguous", forward=_smooth_l1_backward, unguarded=True, spaces=(),
     grads={
-        "grad_output": lambda grad, self, target, reduction, beta:
-            smooth_l1_loss_backward(grad, self, target, reduction, beta),
+        "grad_output": applied("smooth_l1_loss_backward", "grad self target reduction beta"),
         "self": _smooth_l1_second,
         "target": lambda grad, grad_output, self, target, reduction, beta:
             -_smooth_l1_second(grad, grad_output, self, target, reduction, beta),
@@ -180,10 +178,8 @@ _smooth_l1_loss = op(
     "_smooth_l1_loss(self, target, reduction: int = 1, beta: float = 1.0)", "SmoothL1LossBackward0",
     "Absolute error, squared below beta.", layout="operands", forward=_smooth_l1, dtypes="promote", spaces=(),
     grads={
-        "self": lambda grad, self, target, reduction, beta:
-            smooth_l1_loss_backward(grad, self, target, reduction, beta),
-        "target": lambda grad, self, target, reduction, beta:
-            smooth_l1_loss_backward(grad, target, self, reduction, beta),
+        "self": applied("smooth_l1_loss_backward", "grad self target reduction beta"),
+        "target": applied("smooth_l1_loss_backward", "grad target self reduction beta"),
     },
 )
 
@@ -195,7 +191,7 @@ def _smooth_l1_function(
     code = chosen(size_average, reduce, reduction)
     left, right = broadcast_pair(input, target)
     if beta < 0:
-        raise fail("value", "smooth_l1_loss does not support negative values for beta.", RuntimeError)
+        raise fail("value", "smooth_l1_loss does not support negative values for beta.")
     return _l1(left, right, code) if beta == 0 else _smooth_l1_loss(left, right, code, beta)
 
 
@@ -254,9 +250,8 @@ _huber_loss = op(
     "_huber_loss(self, target, reduction: int = 1, delta: float = 1.0)", "HuberLossBackward0",
     "Squared error, linear above delta.", layout="operands", forward=_huber, spaces=(),
     grads={
-        "self": lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
-        "target": lambda grad, self, target, reduction, delta:
-            huber_loss_backward(grad, target, self, reduction, delta),
+        "self": applied("huber_loss_backward", "grad self target reduction delta"),
+        "target": applied("huber_loss_backward", "grad target self reduction delta"),
     },
 )
 
@@ -265,7 +260,7 @@ def _huber_function(input: Tensor, target: Tensor, reduction: str, delta: float,
     warn_sizes(input, target)
     left, right = broadcast_pair(input, target)
     if delta <= 0:
-        raise fail("value", "huber_loss does not support non-positive values for delta.", RuntimeError)
+        raise fail("value", "huber_loss does not support non-positive values for delta.")
     if weight is None:
         return _huber_loss(left, right, number(reduction), delta)
     if tuple(weight.shape) != tuple(input.shape):
@@ -288,7 +283,7 @@ def _bce(self: Array, target: Array, weight: Array | None, reduction: int) -> Ar
     outside = [~((values >= 0) & (values <= 1)) for values in (self, target)]
     if outside[0].any() or outside[1].any():  # PyTorch looks at both element by element
         first, second = (int(np.argmax(one)) if one.any() else one.size for one in outside)
-        raise fail("value", f"all elements of {'input' if first <= second else 'target'} should be between 0 and 1", RuntimeError)
+        raise fail("value", f"all elements of {'input' if first <= second else 'target'} should be between 0 and 1")
     loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return reduce_array(loss if weight is None else loss * weight, reduction)
 
@@ -329,8 +324,7 @@ binary_cross_entropy_backward: Operation = op(
     "BinaryCrossEntropyBackwardBackward0", "Gradient of the binary cross entropy.",
     layout="operands", forward=_bce_backward, unguarded=True, spaces=(),
     grads={
-        "grad_output": lambda grad, self, target, weight, reduction:
-            binary_cross_entropy_backward(grad, self, target, weight, reduction),
+        "grad_output": applied("binary_cross_entropy_backward", "grad self target weight reduction"),
         "self": _bce_second,
         "target": _bce_second_target,
     },
@@ -339,8 +333,7 @@ _binary_cross_entropy = op(
     "_binary_cross_entropy(self, target, weight: Tensor? = None, reduction: int = 1)", "BinaryCrossEntropyBackward0",
     "Binary cross entropy of probabilities.", layout="operands", forward=_bce, spaces=(),
     grads={
-        "self": lambda grad, self, target, weight, reduction:
-            binary_cross_entropy_backward(grad, self, target, weight, reduction),
+        "self": applied("binary_cross_entropy_backward", "grad self target weight reduction"),
         "target": _bce_target,
     },
 )
@@ -373,7 +366,7 @@ def _bce_logits(self: Array, target: Array, weight: object, pos_weight: Array | 
     """Return the loss in the target's dtype: PyTorch computes it in place of 1 - target."""
     if target.dtype.kind != "f":
         given, wanted = of_numpy(self.dtype).title, of_numpy(target.dtype).title
-        raise fail("dtype", f"result type {given} can't be cast to the desired output type {wanted}", RuntimeError)
+        raise fail("dtype", f"result type {given} can't be cast to the desired output type {wanted}")
     tail = log1p(np.exp(-np.abs(self))) - np.minimum(self, 0)  # -log sigmoid(self), without overflow
     if pos_weight is not None:
         tail = ((pos_weight - 1) * target + 1) * tail
@@ -420,8 +413,7 @@ def _bce_logits_function(
 ) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if tuple(target.shape) != tuple(input.shape):
-        message = f"Target size ({target.shape}) must be the same as input size ({input.shape})"
-        raise fail("shape", message, ValueError)
+        raise fail("shape", f"Target size ({target.shape}) must be the same as input size ({input.shape})", ValueError)
     no_gradient(weight, "weight", "binary_cross_entropy_with_logits")
     no_gradient(pos_weight, "pos_weight", "binary_cross_entropy_with_logits")
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)

@@ -26,7 +26,7 @@ def _kl_div(input: Tensor, target: Tensor, size_average: Any, reduce: object, re
             "same as 'batchmean' in the next major release."
         )
     if any(array_of(one).dtype.kind != "f" for one in (input, target)):
-        raise fail("dtype", "kl_div: Integral inputs not supported.", RuntimeError)
+        raise fail("dtype", "kl_div: Integral inputs not supported.")
     reduction = named(size_average, reduce, reduction)
     if log_target:  # the right operand first, as the compiled PyTorch does: its graphs of gradients show the order
         terms = target - input
@@ -123,7 +123,7 @@ def _ranking(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     return reduced(find("clamp_min_")(plus(-target * (input1 - input2), margin), 0), code)
 
 
@@ -140,7 +140,7 @@ def _same_dims(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {a}D, positive {p}D, and negative {n}D inputs"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _check_margin(margin: float) -> None:
@@ -195,12 +195,11 @@ def _cosine_embedding(
     code = chosen(size_average, reduce, reduction)
     ndim = len(target.shape)
     if ndim not in (0, 1):
-        raise fail("shape", "0D or 1D target tensor expected, multi-target not supported", RuntimeError)
+        raise fail("shape", "0D or 1D target tensor expected, multi-target not supported")
     for one, name in ((input1, "input1"), (input2, "input2")):
         if len(one.shape) != ndim + 1:
             what = f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with sizes "
-            message = f"{what}{list(input1.shape)} and {list(input2.shape)}."
-            raise fail("shape", message, RuntimeError, name=name)
+            raise fail("shape", f"{what}{list(input1.shape)} and {list(input2.shape)}.", name=name)
     sum_, where, eq = find("sum"), find("where"), find("eq")
     dim = (ndim,)
     product = sum_(input1 * input2, dim)

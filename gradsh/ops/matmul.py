@@ -102,13 +102,13 @@ def check_product(a: Array, b: Array) -> None:
     """Refuse matrices that cannot be multiplied, with PyTorch's sentence."""
     if a.shape[1] != b.shape[0]:
         message = f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
-        raise fail("shape", message, RuntimeError, shapes=(a.shape, b.shape))
+        raise fail("shape", message, shapes=(a.shape, b.shape))
 
 
 def _check_mm(self: Array, mat2: Array) -> None:
     for each, name in ((self, "self"), (mat2, "mat2")):
         if each.ndim != 2:
-            raise fail("shape", f"{name} must be a matrix", RuntimeError, shape=each.shape)
+            raise fail("shape", f"{name} must be a matrix", shape=each.shape)
     check_product(self, mat2)
 
 
@@ -134,20 +134,20 @@ def _bmm(self: Array, mat2: Array) -> Array:
     return batched(self, mat2)
 
 
-def check_batches(a: Array, b: Array, first: str, second: str) -> None:
+def check_batches(batch1: Array, batch2: Array) -> None:
     """Refuse batches of matrices that cannot be multiplied, with PyTorch's sentences."""
-    for each, name in ((a, first), (b, second)):
+    for each, name in ((batch1, "batch1"), (batch2, "batch2")):
         if each.ndim != 3:
-            raise fail("shape", f"{name} must be a 3D tensor", RuntimeError, shape=each.shape)
-    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
-        wanted, got = [a.shape[0], a.shape[2]], [b.shape[0], b.shape[1]]
-        message = f"Expected size for first two dimensions of {second} tensor to be: {wanted} but got: {got}."
-        raise fail("shape", message, RuntimeError, shapes=(a.shape, b.shape))
+            raise fail("shape", f"{name} must be a 3D tensor", shape=each.shape)
+    if batch1.shape[0] != batch2.shape[0] or batch1.shape[2] != batch2.shape[1]:
+        wanted, got = [batch1.shape[0], batch1.shape[2]], list(batch2.shape[:2])
+        message = f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {got}."
+        raise fail("shape", message, shapes=(batch1.shape, batch2.shape))
 
 
 bmm = op(
     "bmm(self, mat2)", "BmmBackward0", "Products of two batches of matrices.", forward=_bmm, dtypes="same",
-    check=lambda self, mat2: check_batches(self, mat2, "batch1", "batch2"),
+    check=check_batches,
     grads={
         "self": lambda grad, mat2: _batched(grad, _swapped(mat2)),
         "mat2": lambda grad, self: _batched(_swapped(self), grad),
@@ -163,10 +163,10 @@ def _check_mv(self: Array, vec: Array) -> None:
         raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
     if self.ndim != 2 or vec.ndim != 1:
         message = f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, vec.shape))
+        raise fail("shape", message, shapes=(self.shape, vec.shape))
     if self.shape[1] != vec.shape[0]:
         message = f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, vec.shape))
+        raise fail("shape", message, shapes=(self.shape, vec.shape))
 
 
 def _mv(self: Array, vec: Array) -> Array:
@@ -183,17 +183,17 @@ mv = op(
 def _dot(self: Array, tensor: Array) -> Array:
     if self.ndim != 1 or tensor.ndim != 1:
         message = f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, tensor.shape))
+        raise fail("shape", message, shapes=(self.shape, tensor.shape))
     if self.dtype != tensor.dtype:
         message = f"dot : expected both vectors to have same dtype, but found {_title(self)} and {_title(tensor)}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     if self.shape != tensor.shape:
         a, b = self.shape[0], tensor.shape[0]
         message = (
             f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, "
             f"but got {a} and {b} elements respectively"
         )
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, tensor.shape))
+        raise fail("shape", message, shapes=(self.shape, tensor.shape))
     return self.dot(tensor)
 
 
@@ -239,7 +239,7 @@ def _cannot_expand(shape: tuple[int, ...], target: tuple[int, ...], dim: int, ti
             f"The expanded size of the tensor ({target[dim]}) must match the existing size ({shape[dim]}) at non-singleton "
             f"dimension {len(target) + dim}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}"
         )
-    return fail("shape", message, RuntimeError, shapes=(shape, target))
+    return fail("shape", message, shapes=(shape, target))
 
 
 def _check_addmm(self: Array, mat1: Array, mat2: Array, beta: int, alpha: int) -> None:
@@ -247,10 +247,10 @@ def _check_addmm(self: Array, mat1: Array, mat2: Array, beta: int, alpha: int) -
     for first, name, second, other in ((self, "self", mat2, "mat2"), (mat1, "mat1", mat2, "mat2")):
         if first.dtype != second.dtype:
             message = f"{name} and {other} must have the same dtype, but got {_title(first)} and {_title(second)}"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", message)
     for each, name in ((mat1, "mat1"), (mat2, "mat2")):
         if each.ndim != 2:
-            raise fail("shape", f"{name} must be a matrix, got {each.ndim}-D tensor", RuntimeError, shape=each.shape)
+            raise fail("shape", f"{name} must be a matrix, got {each.ndim}-D tensor", shape=each.shape)
     check_product(mat1, mat2)
 
 
@@ -259,7 +259,7 @@ def _check_addmm_in_place(self: Array, mat1: Array, mat2: Array, beta: int, alph
     size = [mat1.shape[0], mat2.shape[1]]
     if list(self.shape) != size:
         message = f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {size} should match"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, tuple(size)))
+        raise fail("shape", message, shapes=(self.shape, tuple(size)))
 
 
 def _addmm(self: Array, mat1: Array, mat2: Array, beta: int, alpha: int) -> Array:
@@ -348,7 +348,7 @@ def _matmul(self: Any, other: Any) -> object:
         return mm.run(mm.records[0], [self, other]) if found is FALLBACK else found  # no overloads to choose from
     if 0 in dims:
         message = f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, other.shape))
+        raise fail("shape", message, shapes=(self.shape, other.shape))
     if dims == (1, 1):
         return dot(self, other)
     if dims == (2, 1):
@@ -390,7 +390,7 @@ implements("imatmul")(_operator)
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> object:
     if input.ndim == 0 or weight.ndim == 0:
         message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
-        raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
+        raise fail("shape", message, shapes=(input.shape, weight.shape))
     found = linear_at_once(find("t").records[0], addmm.records[0], input, weight, bias)
     if found is not None:
         return found

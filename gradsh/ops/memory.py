@@ -17,7 +17,7 @@ def _memory(self: Array, source: object) -> Array:
         raise fail("type", f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}", TypeError)
     if isinstance(source, (Tensor, TypedStorage)) and source.dtype.numpy != self.dtype:
         message = f"Could not set tensor of type {cpp_name(source.dtype.numpy)} to a tensor of type {cpp_name(self.dtype)}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     storage = TypedStorage(source.array) if isinstance(source, Tensor) else source
     return storage.elements().view(self.dtype)
 
@@ -29,7 +29,7 @@ def _set(self: Array, source: object) -> Array:
 
 def _set_part(self: Array, source: object, storage_offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Array:
     if storage_offset < 0:
-        raise fail("value", f"Tensor: invalid storage offset {storage_offset}", RuntimeError)
+        raise fail("value", f"Tensor: invalid storage offset {storage_offset}")
     memory = _memory(self, source)
     steps = stride or tuple(int(np.prod(size[place + 1 :], dtype=np.int64)) for place in range(len(size)))
     return as_strided_array(memory, size, steps, storage_offset)

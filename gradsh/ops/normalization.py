@@ -28,16 +28,16 @@ def _check_parameters(input: Array, others: tuple[Any, ...]) -> None:
     dtypes = [other.dtype for other in others if other is not None]
     if dtypes and dtypes[0] != input.dtype:
         if any(one != SINGLE for one in dtypes):
-            raise fail("dtype", "mixed dtype (CPU): expect parameter to have scalar type of Float", RuntimeError)
+            raise fail("dtype", "mixed dtype (CPU): expect parameter to have scalar type of Float")
         if not is_reduced(input):
-            raise fail("dtype", "mixed dtype (CPU): all inputs must share same datatype.", RuntimeError)
+            raise fail("dtype", "mixed dtype (CPU): all inputs must share same datatype.")
 
 
 def _check_weight(input: Array, weight: Array | None) -> None:
     """Refuse a weight that was given another dtype since the forward (`module.double()`)."""
     if weight is not None and weight.dtype != input.dtype:
         titles = of_numpy(input.dtype).title, of_numpy(weight.dtype).title
-        raise fail("dtype", "expected scalar type {} but found {}".format(*titles), RuntimeError)
+        raise fail("dtype", "expected scalar type {} but found {}".format(*titles))
 
 
 # --- batch_norm -------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def _check_batch_norm(input: Array, weight: Array | None, bias: Array | None, *s
     wanted = given[0].dtype if given else input.dtype
     for one in given:
         if one.dtype != wanted:
-            raise fail("dtype", f"expected scalar type {of_numpy(wanted).title} but found {of_numpy(one.dtype).title}", RuntimeError)
+            raise fail("dtype", f"expected scalar type {of_numpy(wanted).title} but found {of_numpy(one.dtype).title}")
 
 
 def _native_batch_norm(
@@ -99,8 +99,7 @@ native_batch_norm = op(
 
 def _check_batch(size: tuple[int, ...], shown: str) -> None:
     if math.prod(size) == size[1]:
-        message = f"Expected more than 1 value per channel when training, got input size {shown}"
-        raise fail("value", message, ValueError)
+        raise fail("value", f"Expected more than 1 value per channel when training, got input size {shown}", ValueError)
 
 
 def batch_norm_of(
@@ -111,7 +110,7 @@ def batch_norm_of(
     channels = input.shape[1] if len(input.shape) > 1 else 0
     for name, value in (("running_mean", running_mean), ("running_var", running_var)):
         if value is None and not training:
-            raise fail("value", f"{name} must be defined in evaluation mode", RuntimeError)
+            raise fail("value", f"{name} must be defined in evaluation mode")
         _check_channels(name, value, channels)
     for name, value in (("weight", weight), ("bias", bias)):
         _check_channels(name, value, channels)
@@ -129,7 +128,7 @@ def batch_norm_of(
 
 def _check_channels(name: str, value: Tensor | None, channels: int) -> None:
     if value is not None and count(value) != channels:
-        raise fail("shape", f"{name} should contain {channels} elements not {count(value)}", RuntimeError)
+        raise fail("shape", f"{name} should contain {channels} elements not {count(value)}")
 
 
 def _batch_norm(
@@ -160,14 +159,14 @@ def check_normalized(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     for name, value in given:
         if value is not None and tuple(value.shape) != normalized_shape:
             message = (
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                 f"{list(value.shape)} and normalized_shape = {list(normalized_shape)}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
     shape = tuple(input.shape)
     if len(shape) < len(normalized_shape) or shape[len(shape) - len(normalized_shape) :] != normalized_shape:
         wanted = ", ".join(str(n) for n in normalized_shape)
@@ -175,7 +174,7 @@ def check_normalized(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{star}{wanted}], but got input "
             f"of size{list(shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _check_layer_norm(
@@ -294,11 +293,9 @@ native_group_norm = op(
 def _group_norm(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     shape = tuple(input.shape)
     if len(shape) < 2:
-        message = f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if num_groups <= 0:
-        message = f"Expected num groups to be greater than 0, got {num_groups}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"Expected num groups to be greater than 0, got {num_groups}")
     size = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
     _check_batch(tuple(size), str(size))
     if shape[1] % num_groups:
@@ -306,14 +303,14 @@ def _group_norm(input: Tensor, num_groups: int, weight: Tensor | None, bias: Ten
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(shape)} and num_groups={num_groups}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     for name, value in (("weight", weight), ("bias", bias)):
         if value is not None and tuple(value.shape) != (shape[1],):
             message = (
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
                 f"shape {list(value.shape)} and input of shape {list(shape)}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
     _check_parameters(array_of(input), tuple(None if one is None else array_of(one) for one in (weight, bias)))
     area = math.prod(shape[2:])
     input = find("contiguous")(input)
@@ -336,8 +333,7 @@ def _instance_norm(
         message = f"Expected more than 1 spatial element when training, got input size {input.shape}"
         raise fail("value", message, ValueError)
     if not use_input_stats and (running_mean is None or running_var is None):
-        message = "Expected running_mean and running_var to be defined when use_input_stats is false"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", "Expected running_mean and running_var to be defined when use_input_stats is false")
     batch, channels = shape[:2]
     repeat, view = find("repeat"), find("view")
     parts = [None if one is None else repeat(one, batch) for one in (running_mean, running_var, weight, bias)]

@@ -24,13 +24,13 @@ def _pairs(pad: tuple[int, ...]) -> list[tuple[int, int]]:
 
 def _constant(self: Array, pad: tuple[int, ...], value: float) -> Array:
     if len(pad) % 2:
-        raise fail("value", f"Length of pad must be even but instead it equals {len(pad)}", RuntimeError)
+        raise fail("value", f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * self.ndim:
         message = (
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{len(pad)} while the input has {self.ndim} dimensions."
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     pairs = _pairs(pad)
     lead = self.ndim - len(pairs)
     shape = list(self.shape)
@@ -40,7 +40,7 @@ def _constant(self: Array, pad: tuple[int, ...], value: float) -> Array:
         extent = self.shape[dim]
         shape[dim] = extent + before + after
         if extent + min(before, 0) + min(after, 0) < 0:
-            raise fail("shape", "narrow(): length must be non-negative.", RuntimeError)
+            raise fail("shape", "narrow(): length must be non-negative.")
         source[dim] = slice(max(-before, 0), extent - max(-after, 0))
         target[dim] = slice(max(before, 0), shape[dim] - max(after, 0))
     if all(n <= 0 for n in pad):
@@ -77,13 +77,13 @@ def _sources(kind: str, extent: int, before: int, after: int) -> Array:
 def _check(kind: str, self: Array, padding: tuple[int, ...], dims: int) -> None:
     lead = self.ndim - dims
     if len(padding) != 2 * dims:
-        raise fail("value", f"padding size is expected to be {2 * dims}", RuntimeError)
+        raise fail("value", f"padding size is expected to be {2 * dims}")
     if lead not in (1, 2) or any(n == 0 for n in self.shape[1:]):
         message = (
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {list(self.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     for place in range(dims):
         dim = self.ndim - 1 - place
         before, after = padding[2 * place : 2 * place + 2]
@@ -92,12 +92,12 @@ def _check(kind: str, self: Array, padding: tuple[int, ...], dims: int) -> None:
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
                 f"({before}, {after}) at dimension {dim} of input {list(self.shape)}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         if self.shape[dim] + before + after < 1:
             message = (
                 f"input (W: {self.shape[dim]}) is too small. Calculated output W: {self.shape[dim] + before + after}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
 
 
 def _read(kind: str, self: Array, padding: tuple[int, ...], dims: int) -> Array:
@@ -167,14 +167,14 @@ def _circular(input: Tensor, padding: tuple[int, ...]) -> Tensor:
     dims = len(padding) // 2
     shape = list(input.shape)
     if dims + 2 != len(shape):
-        raise fail("value", f"Invalid padding size, expected {2 * (len(shape) - 2)} but got {len(padding)}", RuntimeError)
+        raise fail("value", f"Invalid padding size, expected {2 * (len(shape) - 2)} but got {len(padding)}")
     for place in range(dims):
         dim = dims - place + 1
         before, after = padding[2 * place : 2 * place + 2]
         if before > shape[dim] or after > shape[dim]:
-            raise fail("value", "Padding value causes wrapping around more than once.", RuntimeError)
+            raise fail("value", "Padding value causes wrapping around more than once.")
         if shape[dim] + before + after < 0:
-            raise fail("value", "Negative padding value is resulting in an empty dimension", RuntimeError)
+            raise fail("value", "Negative padding value is resulting in an empty dimension")
         shape[dim] += before + after
     cut, copy = find("slice"), find("copy_")
     result = find("new_empty")(input, tuple(shape))
@@ -211,18 +211,18 @@ _SUPPORTED = """Supported combinations for non-constant padding:
 def _pad(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
     padding = tuple(pad)
     if len(padding) % 2:
-        raise fail("value", "Padding length must be divisible by 2", RuntimeError)
+        raise fail("value", "Padding length must be divisible by 2")
     ndim = len(input.shape)
     if len(padding) > 2 * ndim:
         message = (
             "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(padding)} and input of dimension {ndim}"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     if mode == "constant":
         return constant_pad_nd(input, padding, 0.0 if value is None else value)
     if value is not None and value != 0:
-        raise fail("value", f'Padding mode "{mode}" doesn\'t take in value argument', RuntimeError)
+        raise fail("value", f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(padding) // 2
     if mode == "circular" and len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim in (dims + 1, dims + 2):
         return _circular(input, padding)

@@ -48,7 +48,7 @@ op(
 def _negative(value: ArrayOrTensor) -> ArrayOrTensor:
     if value is None:  # p = 0 has no gradient, and PyTorch negates it all the same
         message = "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"
-        raise fail("other", message, RuntimeError)
+        raise fail("other", message)
     return -value
 
 
@@ -144,16 +144,15 @@ _MODES = {
 def _check_cdist(x1: Tensor, x2: Tensor, p: float) -> None:
     for name, each in (("X1", x1), ("X2", x2)):
         if each.ndim < 2:
-            raise fail("shape", f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D", RuntimeError)
+            raise fail("shape", f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
-        message = f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     for name, each in (("X1", x1), ("X2", x2)):
         if array_of(each).dtype.kind != "f":
             title = of_numpy(array_of(each).dtype).title
-            raise fail("dtype", f"cdist only supports floating-point dtypes, {name} got: {title}", RuntimeError)
+            raise fail("dtype", f"cdist only supports floating-point dtypes, {name} got: {title}")
     if p < 0:
-        raise fail("value", "cdist only supports non-negative p values", RuntimeError)
+        raise fail("value", "cdist only supports non-negative p values")
 
 
 def _cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str | None) -> Tensor:
@@ -184,8 +183,7 @@ composite(
 
 def _pdist_array(self: Array, p: float) -> Array:
     if self.ndim != 2:
-        message = f"pdist only supports 2D tensors, got: {self.ndim}D"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"pdist only supports 2D tensors, got: {self.ndim}D")
     if point_pairs.fits(p, self):
         found, near = point_pairs.distances(self)
     else:
@@ -236,16 +234,14 @@ def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
 
 def _renorm(self: Array, p: int, dim: int, maxnorm: float) -> Array:
     if p <= 0:
-        raise fail("value", "renorm: non-positive-norm not supported", RuntimeError)
+        raise fail("value", "renorm: non-positive-norm not supported")
     if self.dtype.kind != "f":
         title = of_numpy(self.dtype).title
-        message = f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title}")
     if maxnorm < 0:
-        raise fail("value", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}", RuntimeError)
+        raise fail("value", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if self.ndim < 2:
-        message = f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     norm = norm_array(self, float(p), _other_dims(self.ndim, dim), True)
     factor = np.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0).astype(self.dtype)
     return row_major(self) * factor

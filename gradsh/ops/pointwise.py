@@ -88,8 +88,7 @@ def _no_inverse(name: str) -> dict[str, Any]:
     """Return the parts of an in-place form whose derivative PyTorch does not have."""
 
     def refuse(grad: ArrayOrTensor) -> Any:
-        message = f"the derivative for 'inplace version of {name}' is not implemented."
-        raise fail("other", message, NotImplementedError)
+        raise fail("other", f"the derivative for 'inplace version of {name}' is not implemented.", NotImplementedError)
 
     return {"node": f"{name.capitalize()}Backward1", "grads": {"self": refuse}}
 

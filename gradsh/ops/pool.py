@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied, with_gradient, words, zeros_of_shape
@@ -24,8 +24,7 @@ def numbers(value: int, dims: int, name: str, what: str) -> tuple[int, ...]:
     """Return a number for each dim, which an int stands for all of; a list of one stays one, as PyTorch's nodes show."""
     found: tuple[int, ...] = (value,) * dims if isinstance(value, int) else tuple(value)
     if len(found) not in (1, dims):
-        message = f"{name}: {what} must either be a single int, or {_WORDS[dims]}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"{name}: {what} must either be a single int, or {_WORDS[dims]}")
     return found
 
 
@@ -34,7 +33,7 @@ def _optional(value: int | None, dims: int, name: str) -> tuple[int, ...]:
         return ()
     message = f"{name}: stride must either be omitted, a single int, or {_WORDS[dims]}"
     if not isinstance(value, int) and len(value) not in (1, dims):
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     return numbers(value, dims, name, "stride")
 
 
@@ -107,7 +106,7 @@ def _check_rows(input: Tensor, name: str) -> None:
             f"Expected 2 to 3 dimensions, but got {len(input.shape)}-dimensional tensor for argument #1 'self' (while "
             f"checking arguments for {name})"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _check_max_rows(
@@ -119,21 +118,21 @@ def _check_max_rows(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
             f"{list(input.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     for name, (value,) in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if value <= 0:
-            raise fail("value", f"max_pool1d() {name} must be greater than zero, but got {value}", RuntimeError)
+            raise fail("value", f"max_pool1d() {name} must be greater than zero, but got {value}")
     if padding[0] < 0:
-        raise fail("value", f"max_pool1d() padding must be non-negative, but got {padding[0]}", RuntimeError)
+        raise fail("value", f"max_pool1d() padding must be non-negative, but got {padding[0]}")
     if padding[0] > kernel[0] // 2:
         message = (
             f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} and "
             f"kernel_size={kernel[0]}"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     window = PoolWindow((input.shape[-1],), kernel, stride, padding, dilation, ceil_mode)
     if window.out[0] <= 0:
-        raise fail("shape", f"max_pool1d() Invalid computed output size: {window.out[0]}", RuntimeError)
+        raise fail("shape", f"max_pool1d() Invalid computed output size: {window.out[0]}")
 
 
 def _max_rows(
@@ -149,13 +148,8 @@ def _max_rows(
     wide = find("unsqueeze")(input, -2)
     values, indices = _MAX_POOLS[2](wide, (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
     if not return_indices and isinstance(values, Tensor) and not (values.requires_grad or current().saved_hooks):
-        return _own(values, -2)
+        return make(values.array.squeeze(-2))
     return (squeeze(values, -2), squeeze(indices, -2)) if return_indices else squeeze(values, -2)
-
-
-def _own(values: Any, dim: int) -> ArrayOrTensor:
-    """Return a tensor of its own over the squeezed values."""
-    return make(values.array.squeeze(dim))
 
 
 # --- average pooling --------------------------------------------------------------------------------------------
@@ -178,7 +172,7 @@ def _avg_records(dims: int) -> Operation:
 
     def forward(self: Array, *given: Any) -> Array:
         if given[-1] == 0:
-            raise fail("value", "divisor must be not zero", RuntimeError)
+            raise fail("value", "divisor must be not zero")
         if self.dtype.kind in "biu" and self.dtype != np.int64:
             raise unsupported(f"avg_pool{dims}d{'_out_frame' if dims > 2 else ''}", self)
         window, divisors = prepared(self, *given)
@@ -224,8 +218,7 @@ def _targets(output_size: int, shape: tuple[int, ...], dims: int) -> tuple[int, 
     """Return the wanted extents; None keeps the input's."""
     wanted: tuple[Any, ...] = (output_size,) * dims if isinstance(output_size, int) or output_size is None else tuple(output_size)
     if not isinstance(output_size, int) and len(shape) <= len(wanted):
-        message = f"Input dimension should be at least {len(wanted) + 1}"
-        raise fail("shape", message, ValueError)
+        raise fail("shape", f"Input dimension should be at least {len(wanted) + 1}", ValueError)
     given = shape[len(shape) - dims :]
     return tuple(given[place] if n is None else n for place, n in enumerate(wanted))
 
@@ -233,14 +226,13 @@ def _targets(output_size: int, shape: tuple[int, ...], dims: int) -> tuple[int, 
 def _check_adaptive(name: str, self: Array, dims: int) -> None:
     if self.ndim not in (dims + 1, dims + 2):
         colon = ":" if "max" in name else ""
-        message = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(self.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(self.shape)}")
     if any(n == 0 for n in self.shape[1:]):
         message = (
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(self.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _check_targets(name: str, shape: tuple[int, ...], wanted: tuple[int, ...], dims: int) -> None:
@@ -259,7 +251,7 @@ def _check_targets(name: str, shape: tuple[int, ...], wanted: tuple[int, ...], d
         shown = f"{full[0]}, {','.join(str(n) for n in full[1:])}"
         message = f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
     if message:
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
 
 
 def _kernel_of(kind: str, dims: int) -> str:

@@ -48,7 +48,7 @@ def _pow_number(self: Array, exponent: float) -> Array:
     if dtype.kind == "f":
         return raised(self.astype(dtype, copy=False), exponent)
     if exponent < 0:
-        raise fail("value", "Integers to negative integer powers are not allowed.", RuntimeError)
+        raise fail("value", "Integers to negative integer powers are not allowed.")
     return np.power(self.astype(dtype, copy=False), np.asarray(exponent, dtype))
 
 
@@ -148,7 +148,7 @@ def _float_power_(self: Tensor, exponent: object) -> Tensor:
     if self.array.dtype != np.float64:
         title = of_numpy(self.array.dtype).title
         message = f"the base given to float_power_ has dtype {title} but the operation's result requires dtype Double"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     return find("pow_")(self, _double(exponent))
 
 

@@ -25,13 +25,11 @@ PLAIN = (np.ndarray, np.generic)
 
 def _check_addmv(self: Array, mat: Array, vec: Array, _beta: int, _alpha: float) -> None:
     if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
-        message = f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     if mat.shape[1] != vec.shape[0] or (self.ndim and self.shape[0] not in {1, mat.shape[0]}):
         rows, columns = mat.shape
         got = self.shape[0] if self.ndim else rows
-        message = f"size mismatch, got input ({got}), mat ({rows}x{columns}), vec ({vec.shape[0]})"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"size mismatch, got input ({got}), mat ({rows}x{columns}), vec ({vec.shape[0]})")
 
 
 def _addmv(self: Array, mat: Array, vec: Array, beta: int, alpha: float) -> Array:
@@ -58,8 +56,7 @@ def _addr(self: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Array
     for name, each in (("vec1", vec1), ("vec2", vec2)):
         if each.ndim != 1:
             place = {"vec1": 1, "vec2": 2}[name]
-            message = f"addr: Expected 1-D argument {name}, but got {each.ndim}-D"
-            raise fail("shape", message, RuntimeError, place=place)
+            raise fail("shape", f"addr: Expected 1-D argument {name}, but got {each.ndim}-D", place=place)
     return plus(self, np.multiply.outer(vec1, vec2), beta, alpha)
 
 
@@ -87,7 +84,7 @@ def _check_baddbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: 
 
 
 def _baddbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: int) -> Array:
-    check_batches(batch1, batch2, "batch1", "batch2")
+    check_batches(batch1, batch2)
     return plus(self, batched(batch1, batch2), beta, alpha)
 
 
@@ -104,7 +101,7 @@ op(
 
 
 def _addbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: int) -> Array:
-    check_batches(batch1, batch2, "batch1", "batch2")
+    check_batches(batch1, batch2)
     return plus(self, np.asarray(np.add.reduce(batched(batch1, batch2), axis=0)), beta, alpha)
 
 
@@ -133,7 +130,7 @@ op(
 def _outer(self: Tensor, vec2: Tensor) -> Tensor:
     for name, each in (("self", self), ("vec2", vec2)):
         if each.ndim != 1:
-            raise fail("shape", f"outer: Expected 1-D argument {name}, but got {each.ndim}-D", RuntimeError)
+            raise fail("shape", f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
     return find("reshape")(self, (self.shape[0], 1)) * vec2
 
 
@@ -150,7 +147,7 @@ def _inner(self: Tensor, other: Tensor) -> Tensor:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(self.shape)} and {list(other.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     return _tensordot(self, other, (-1,), (-1,))
 
 
@@ -177,9 +174,9 @@ composite("kron(self, other)", "Kronecker product: each element of self times al
 
 def _tensordot(a: Tensor, b: Tensor, dims_a: Sequence[int], dims_b: Sequence[int]) -> Tensor:
     if len(dims_a) != len(dims_b):
-        raise fail("value", "both dimension lists should have same length", RuntimeError)
+        raise fail("value", "both dimension lists should have same length")
     if array_of(a).dtype != array_of(b).dtype:
-        raise fail("dtype", "both inputs should have same dtype", RuntimeError)
+        raise fail("dtype", "both inputs should have same dtype")
     first, second, contracted = a, b, 1
     for place_a, place_b in zip(dims_a, dims_b, strict=True):
         x, y = a.shape[place_a], b.shape[place_b]
@@ -192,7 +189,7 @@ def _tensordot(a: Tensor, b: Tensor, dims_a: Sequence[int], dims_b: Sequence[int
                 f"contracted dimensions need to match, but first has size {x} in dim {place_a} and second has size {y} in "
                 f"dim {place_b}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         else:
             contracted *= x
     free_a = _free(a.ndim, dims_a)
@@ -220,7 +217,7 @@ def _free(ndim: int, dims: Sequence[int]) -> list[int]:
     for dim in dims:
         place = wrap_dim(dim, ndim)
         if place in taken:
-            raise fail("value", f"dim {place} appears multiple times in the list of dims", RuntimeError)
+            raise fail("value", f"dim {place} appears multiple times in the list of dims")
         taken.add(place)
     return [dim for dim in range(ndim) if dim not in taken]
 
@@ -233,9 +230,9 @@ def _tensordot_dims(a: Tensor, b: Tensor, dims: Any) -> Tensor:
     if isinstance(dims, (tuple, list)) and len(dims) == 2:
         return _tensordot(a, b, (int(dims[0]),), (int(dims[1]),))
     if dims < 0:
-        raise fail("value", f"tensordot expects dims >= 0, but got dims={dims}", RuntimeError)
+        raise fail("value", f"tensordot expects dims >= 0, but got dims={dims}")
     if dims > min(a.ndim, b.ndim):
-        raise fail("value", f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}", RuntimeError)
+        raise fail("value", f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
     return _tensordot(a, b, tuple(range(-dims, 0)), tuple(range(dims)))
 
 
@@ -278,15 +275,14 @@ def _as_matrices(tensors: list[Tensor]) -> tuple[list[Tensor], tuple[int, ...]]:
     for place, word in ((0, "first"), (last, "last")):
         ndim = tensors[place].ndim
         if ndim not in {1, 2}:
-            raise fail("shape", f"multi_dot(): the {word} tensor must be 1D or 2D but got {ndim}D", RuntimeError)
+            raise fail("shape", f"multi_dot(): the {word} tensor must be 1D or 2D but got {ndim}D")
         if ndim == 1:
             matrices[place] = find("unsqueeze")(tensors[place], 0 if place == 0 else -1)
         else:
             shape.append(tensors[place].shape[0 if place == 0 else 1])
     for place in range(1, last):
         if tensors[place].ndim != 2:
-            message = f"multi_dot(): tensor {place} must be 2D but got {tensors[place].ndim}D"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"multi_dot(): tensor {place} must be 2D but got {tensors[place].ndim}D")
     for place in range(1, last + 1):
         _check_link(tensors, matrices, place)
     return matrices, tuple(shape)
@@ -299,18 +295,18 @@ def _check_link(tensors: list[Tensor], matrices: list[Tensor], place: int) -> No
         message = (
             f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {words[0]} and tensor {place} {words[1]}"
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     if matrices[place - 1].shape[-1] != matrices[place].shape[0]:
         message = (
             f"multi_dot(): tensors {place - 1} and {place} with shapes {list(tensors[place - 1].shape)} and "
             f"{list(tensors[place].shape)} cannot be multiplied"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
 
 def _multi_dot(tensors: list[Tensor]) -> Tensor:
     if len(tensors) < 2:
-        raise fail("value", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}", RuntimeError)
+        raise fail("value", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     matrices, shape = _as_matrices(tensors)
     sizes = [matrices[0].shape[0], *(matrix.shape[1] for matrix in matrices)]
     if len(matrices) == 3:
@@ -328,8 +324,7 @@ def _chain_matmul(*matrices: Any) -> Tensor:
     tensors = list(matrices[0]) if len(matrices) == 1 else list(matrices)
     for place, each in enumerate(tensors):
         if each.ndim != 2:
-            message = f"Tensor dimension is {each.ndim}, expected 2 instead." if place >= 0 else ""
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"Tensor dimension is {each.ndim}, expected 2 instead." if place >= 0 else "")
     return tensors[0] if len(tensors) == 1 else _multi_dot(tensors)
 
 
@@ -369,7 +364,7 @@ for _name, _spaces in (("linalg_matrix_power", ("linalg",)), ("matrix_power", ("
 
 def _trace(self: Array) -> Array:
     if self.ndim != 2:
-        raise fail("shape", "trace: expected a matrix, but got tensor with dim " + str(self.ndim), RuntimeError)
+        raise fail("shape", "trace: expected a matrix, but got tensor with dim " + str(self.ndim))
     if self.dtype == np.bool_:
         raise unsupported("trace", self)
     dtype = self.dtype if self.dtype.kind == "f" else np.int64
@@ -394,14 +389,14 @@ op("trace(self)", "TraceBackward0", "Sum of the diagonal.", forward=_trace, grad
 
 def _cross(self: Array, other: Array, dim: int) -> Array:
     if self.ndim != other.ndim:
-        raise fail("shape", "linalg.cross: inputs must have the same number of dimensions.", RuntimeError)
+        raise fail("shape", "linalg.cross: inputs must have the same number of dimensions.")
     at_dim(self.shape, dim)
     axis = wrap_dim(dim, self.ndim)
     if self.shape[axis] != 3 or other.shape[axis] != 3:
         message = (
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     broadcast_shapes(self.shape, other.shape)
     a, b = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
     return np.stack([_difference(a[i], b[j], a[j], b[i]) for i, j in ((1, 2), (2, 0), (0, 1))], axis)
@@ -429,7 +424,7 @@ def _old_cross(self: Tensor, other: Tensor, dim: int | None) -> Tensor:
     if dim is None:
         dim = next((place for place, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
-            raise fail("shape", "no dimension of size 3 in input", RuntimeError)
+            raise fail("shape", "no dimension of size 3 in input")
     return linalg_cross(self, other, dim=dim)
 
 

@@ -257,8 +257,7 @@ def _float_dtype(dtype: NumpyDType | None, what: str) -> NumpyDType:
 def _drawn(dtype: NumpyDType, size: tuple[int, ...], draw: Callable[[], Array]) -> Array:
     """Return numbers of a shape, once it is known that there may be so many."""
     if any(extent < 0 for extent in size):
-        message = f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     check_bytes(np.dtype(dtype).itemsize * prod(size))
     return draw()
 
@@ -331,7 +330,7 @@ def _standard(shape: tuple[int, ...], dtype: NumpyDType, generator: Any) -> Arra
 
 def _check_std(std: Array) -> None:
     if std.size and not (std >= 0).all():
-        raise fail("value", "normal expects all elements of std >= 0.0", RuntimeError)
+        raise fail("value", "normal expects all elements of std >= 0.0")
 
 
 def _normal_both(mean: Array, std: Array, generator: object) -> Array:
@@ -343,7 +342,7 @@ def _normal_both(mean: Array, std: Array, generator: object) -> Array:
 
 def _normal_mean(mean: Array, std: float, generator: object) -> Array:
     if std < 0:
-        raise fail("value", f"normal expects std >= 0.0, but found std {std:g}", RuntimeError)
+        raise fail("value", f"normal expects std >= 0.0, but found std {std:g}")
     dtype = mean.dtype
     return in_dtype(in_dtype(_standard(mean.shape, dtype, generator) * mean.dtype.type(std), dtype) + mean, dtype)
 

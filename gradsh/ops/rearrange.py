@@ -34,7 +34,7 @@ flip: Operation = op(
 def _flipper(name: str, least: int, dim: int) -> None:
     def body(self: Any) -> Any:
         if self.ndim < least:
-            raise fail("shape", f"Input must be >= {least}-d.", RuntimeError)
+            raise fail("shape", f"Input must be >= {least}-d.")
         return flip(self, (dim,))
 
     composite(f"{name}(self)", f"A copy reversed along dimension {dim}.", body)
@@ -46,14 +46,13 @@ _flipper("flipud", 1, 0)
 
 def _roll(self: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
     if not shifts:
-        raise fail("value", "`shifts` required", RuntimeError)
+        raise fail("value", "`shifts` required")
     if self.size < 2 and (not dims or self.ndim):
         return fresh(self)
     if not dims and len(shifts) == 1:
         return np.array(np.roll(self, shifts[0]), order="C")
     if len(dims) != len(shifts):
-        message = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if self.ndim == 0:
         raise fail("index", f"Dimension specified as {dims[0]} but tensor has no dimensions", IndexError)
     return np.array(np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims)), order="C")
@@ -69,12 +68,11 @@ roll: Operation = op(
 
 def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
     if len(dims) != 2:
-        raise fail("value", f"expected total rotation dims == 2, but got dims = {len(dims)}", RuntimeError)
+        raise fail("value", f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.ndim < 2:
-        raise fail("shape", f"expected total dims >= 2, but got total dims = {self.ndim}", RuntimeError)
+        raise fail("shape", f"expected total dims >= 2, but got total dims = {self.ndim}")
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == self.ndim:
-        message = f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     first, second = (wrap_dim(dim, self.ndim) for dim in dims)
     quarter = k % 4
     if quarter == 0:
@@ -113,7 +111,7 @@ def _by_strips(function: Callable[..., Any], self: Array, diagonal: int) -> Arra
 def _triangle(name: str, function: Callable[..., object]) -> Callable[..., Array]:
     def kernel(self: Array, diagonal: int) -> Array:
         if self.ndim < 2:
-            raise fail("shape", f"{name}: input tensor must have at least 2 dimensions", RuntimeError)
+            raise fail("shape", f"{name}: input tensor must have at least 2 dimensions")
         return _by_strips(function, self, diagonal) if self.size > _MANY else np.asarray(function(self, diagonal), self.dtype)
 
     half = "lower" if name == "tril" else "upper"
@@ -159,7 +157,7 @@ def _diag(self: Tensor, diagonal: int) -> Tensor:
         return diag_embed(self, diagonal)
     if self.ndim == 2:
         return diagonal_copy(self, diagonal)
-    raise fail("shape", f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D", RuntimeError)
+    raise fail("shape", f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
 
 
 composite("diag(self, diagonal: int = 0)", "The matrix with a vector on its diagonal, or the diagonal of a matrix as a copy.", _diag)

@@ -82,16 +82,16 @@ def widened(self: Array, dtype: NumpyDType | None) -> Array:
     return self if self.dtype == dtype else self.astype(dtype)
 
 
-def require_float(self: Array, dtype: Any, name: str) -> Array:
+def require_float(self: Array, dtype: Any) -> Array:
     """Return the array at `dtype`; refuses integers with the sentence of mean."""
     kind = "Input" if dtype is None else "Optional"
     asked = self.dtype if dtype is None else dtype
     if asked.kind != "f":
         message = (
-            f"{name}(): could not infer output dtype. {kind} dtype must be either a floating point or complex dtype. "
+            f"mean(): could not infer output dtype. {kind} dtype must be either a floating point or complex dtype. "
             f"Got: {of_numpy(asked).title}"
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     return self if self.dtype == asked else self.astype(asked)
 
 
@@ -161,12 +161,12 @@ def mean_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
 
 
 def _mean(self: Array, dtype: object) -> Array:
-    wide = require_float(self, dtype, "mean")
+    wide = require_float(self, dtype)
     return np.true_divide(add_reduce(wide, axis=None), wide.dtype.type(wide.size))
 
 
 def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: object) -> Array:
-    return mean_over(require_float(self, dtype, "mean"), wrap_dims(dim, self.ndim), keepdim)
+    return mean_over(require_float(self, dtype), wrap_dims(dim, self.ndim), keepdim)
 
 
 def mean_backward(grad: ArrayOrTensor, sizes: tuple[int, ...], dim: Dims, count: int, keepdim: bool) -> ArrayOrTensor:
@@ -196,7 +196,7 @@ op(
 def _nanmean(self: Tensor, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
     if array_of(self).dtype.kind != "f":
         title = of_numpy(array_of(self).dtype).title
-        raise fail("dtype", f"nanmean(): expected input to have floating point or complex dtype but got {title}", RuntimeError)
+        raise fail("dtype", f"nanmean(): expected input to have floating point or complex dtype but got {title}")
     counted = find("sum")(find("logical_not")(find("isnan")(self.detach())), dim or (), keepdim)
     return nansum(self, dim, keepdim, dtype=None if dtype is None else of_numpy(dtype)) / counted
 

@@ -31,7 +31,7 @@ def _check_sizes(self: Array, output_size: tuple[int, ...], dims: int) -> None:
         message = (
             f"Input and output sizes should be greater than 0, but got input ({shown[0]}) output ({shown[1]})"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
 
 
 def _kernel_of(mode: str, dims: int) -> str:
@@ -100,8 +100,7 @@ def _target(
         raise fail("value", "only one of size or scale_factor should be defined", ValueError)
     if size is not None:
         if recompute:
-            message = "recompute_scale_factor is not meaningful with an explicit size."
-            raise fail("value", message, ValueError)
+            raise fail("value", "recompute_scale_factor is not meaningful with an explicit size.", ValueError)
         if isinstance(size, (list, tuple)) and len(size) != dims:
             message = (
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "
@@ -169,29 +168,19 @@ interpolate = composite(
 )
 
 
-def _deprecated(name: str) -> None:
-    current().warning(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+def _old_name(name: str, more: str, doc: str, *mode: object) -> None:
+    """Declare a deprecated name of `interpolate`, which takes the mode or has one of its own."""
+
+    def body(*given: object) -> Tensor:
+        current().warning(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+        return interpolate(*given, *mode)
+
+    composite(f"{name}(input, size: any? = None, scale_factor: any? = None{more})", doc, body, ("F",))
 
 
-def _upsample(input: object, size: object, scale_factor: object, mode: str, align_corners: bool | None) -> Tensor:
-    _deprecated("upsample")
-    return interpolate(input, size, scale_factor, mode, align_corners)
-
-
-def _upsample_nearest(input: object, size: object, scale_factor: object) -> Tensor:
-    _deprecated("upsample_nearest")
-    return interpolate(input, size, scale_factor, "nearest")
-
-
-def _upsample_bilinear(input: object, size: object, scale_factor: object) -> Tensor:
-    _deprecated("upsample_bilinear")
-    return interpolate(input, size, scale_factor, "bilinear", True)
-
-
-upsample = composite(
-    "upsample(input, size: any? = None, scale_factor: any? = None, mode: str = 'nearest', align_corners: bool? = None)",
-    "The old name of interpolate.", _upsample, ("F",),
-)
+_old_name("upsample", ", mode: str = 'nearest', align_corners: bool? = None", "The old name of interpolate.")
+_old_name("upsample_nearest", "", "The old name of interpolate with the nearest element.", "nearest")
+_old_name("upsample_bilinear", "", "The old name of bilinear interpolate between aligned corners.", "bilinear", True)
 
 # --- unfold and fold --------------------------------------------------------------------------------------------
 
@@ -214,11 +203,10 @@ def _check_patches(kernel: tuple[int, ...], geometry: ConvGeometry) -> None:
             message = (
                 f"{name} should be greater than zero, but got {short[0]}: {pair[0]} {short[1]}: {pair[1]}"
             )
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
     if any(n < 0 for n in geometry.padding):
         p = geometry.padding
-        message = f"padding should be non-negative, but got pad_height: {p[0]} pad_width: {p[1]}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"padding should be non-negative, but got pad_height: {p[0]} pad_width: {p[1]}")
 
 
 def _im2col(
@@ -232,7 +220,7 @@ def _im2col(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(self.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     out = out_extents(self.shape[-2:], kernel, geometry)
     if any(n < 1 for n in out):
         h, w = self.shape[-2:]
@@ -241,7 +229,7 @@ def _im2col(
             f"{_pair(geometry.dilation)}, padding={_pair(geometry.padding)}, calculated shape of the array of sliding "
             f"blocks as {_pair(out)}, but its components must be at least one."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     view = windows(padded(self, geometry.padding), kernel, out, geometry.stride, geometry.dilation)
     rows = self.shape[-3] * kernel[0] * kernel[1]
     return np.array(view).reshape(*self.shape[:-3], rows, out[0] * out[1])
@@ -263,14 +251,14 @@ def _col2im(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
             f"input, but got: {list(self.shape)}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     area = kernel[0] * kernel[1]
     if self.shape[-2] % area:
         message = (
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
             f"input.size(1)={self.shape[-2]} and kernel_size={_pair(kernel)}."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     out = out_extents(extents, kernel, geometry)
     if self.shape[-1] != out[0] * out[1]:
         message = (
@@ -279,7 +267,7 @@ def _col2im(
             f"to match the calculated number of sliding blocks {out[0]} * {out[1]} = {out[0] * out[1]}, but got "
             f"input.size(2)={self.shape[-1]}."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     lead = (*self.shape[:-2], self.shape[-2] // area)
     border = tuple(n + 2 * p for n, p in zip(extents, geometry.padding, strict=True))
     whole = np.zeros(lead + border, self.dtype)
@@ -319,12 +307,4 @@ fold = composite(
     "fold(input, output_size: any, kernel_size: any, dilation: any = 1, padding: any = 0, stride: any = 1)",
     "Images from the sums of their patches.", lambda input, *numbers: col2im(input, *(_two(one) for one in numbers)),
     ("F",),
-)
-upsample_nearest = composite(
-    "upsample_nearest(input, size: any? = None, scale_factor: any? = None)", "The old name of interpolate with the nearest element.",
-    _upsample_nearest, ("F",),
-)
-upsample_bilinear = composite(
-    "upsample_bilinear(input, size: any? = None, scale_factor: any? = None)",
-    "The old name of bilinear interpolate between aligned corners.", _upsample_bilinear, ("F",),
 )

@@ -27,7 +27,7 @@ def _forward(self: Array, noise: Array, lower: float, upper: float, training: bo
 def _draw(self: Array, lower: float, upper: float) -> Array:
     """Return slopes, 1 where the element is positive: only the others draw a number, in order."""
     if lower > upper:
-        raise fail("value", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}", RuntimeError)
+        raise fail("value", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     noise = np.ones(self.shape, self.dtype)
     below = np.asarray(self <= 0)
     drawn = current().generator.uniform((int(below.sum()),), lower, upper, np.dtype(np.float64))

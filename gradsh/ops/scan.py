@@ -235,10 +235,9 @@ logcumsumexp = op(
 
 def _diff(self: Tensor, n: int, dim: int, prepend: object, append: object) -> Tensor:
     if self.ndim == 0:
-        message = "diff expects input to be at least one-dimensional"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "diff expects input to be at least one-dimensional")
     if n < 0:
-        raise fail("value", f"order must be non-negative but got {n}", RuntimeError)
+        raise fail("value", f"order must be non-negative but got {n}")
     if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, self, append) if part is not None]
         self = find("cat")(parts, dim)
@@ -268,7 +267,7 @@ def _widths(y: Tensor, x: Tensor, dim: int, name: str) -> Tensor:
     """Return the distances of the sample points, viewed so that they broadcast over y."""
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
-            raise fail("shape", f"{name}: There must be one `x` value for each sample point", RuntimeError)
+            raise fail("shape", f"{name}: There must be one `x` value for each sample point")
         x = find("view")(x, tuple(x.shape[0] if place == dim else 1 for place in range(y.ndim)))
     elif x.ndim < y.ndim:
         x = find("view")(x, (1,) * (y.ndim - x.ndim) + tuple(x.shape))
@@ -279,7 +278,7 @@ def _widths(y: Tensor, x: Tensor, dim: int, name: str) -> Tensor:
 def _no_bool(name: str, *values: object) -> None:
     if any(array_of(value).dtype == np.bool_ for value in values):
         given = "`x` or `y`" if len(values) > 1 else "`y`"
-        raise fail("dtype", f"{name}: received a bool input for {given}, but bool is not supported", RuntimeError)
+        raise fail("dtype", f"{name}: received a bool input for {given}, but bool is not supported")
 
 
 def _trapezoid(y: Tensor, x: Tensor | None, dx: object, dim: int) -> ArrayOrTensor:

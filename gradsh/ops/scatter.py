@@ -23,13 +23,13 @@ from gradsh.text.fault import fail
 def _check_index(name: str, self: Array, dim: int, index: Array) -> int:
     """Check dtype, dimensions and bounds of an index of gather or scatter; return the wrapped dim."""
     if index.size and (index.dtype.kind not in "iu" or index.dtype.itemsize < 4):
-        raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index", RuntimeError)
+        raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index")
     place = wrap_dim(dim, self.ndim)
     if index.size == 0:
         return place
     if max(index.ndim, 1) != max(self.ndim, 1):
         what = "Index tensor must have the same number of dimensions as " + ("input" if name == "gather" else "self")
-        raise fail("shape", f"{what} tensor", RuntimeError, shapes=(self.shape, index.shape))
+        raise fail("shape", f"{what} tensor", shapes=(self.shape, index.shape))
     return place
 
 
@@ -37,8 +37,7 @@ def _check_bounds(self: Array, place: int, index: Array) -> None:
     extent = self.shape[place] if self.ndim else 1
     if index.size and (index.min() < 0 or index.max() >= extent):
         bad = next(int(one) for one in index.reshape(-1) if not 0 <= one < extent)
-        message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
-        raise fail("index", message, RuntimeError)
+        raise fail("index", f"index {bad} is out of bounds for dimension {place} with size {extent}")
 
 
 def _within(index: Array, other: Array, place: int, skip: bool) -> bool:
@@ -55,7 +54,7 @@ def _gather(self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
             f"Size does not match at dimension {_first_larger(index, self, place)} expected index {list(index.shape)} to be no "
             f"larger than self {list(self.shape)} apart from dimension {place}"
         )
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, index.shape))
+        raise fail("shape", message, shapes=(self.shape, index.shape))
     _check_bounds(self, place, index)
     if self.ndim == 0 or index.ndim == 0:
         return np.broadcast_to(self.reshape(-1)[index.reshape(-1)].reshape(index.shape), index.shape).copy()
@@ -91,12 +90,12 @@ def _check_source(self: Array, place: int, index: Array, src: Array | None) -> N
     fits = _within(index, self, place, True) and (src is None or _within(index, src, place, False))
     if src is not None and max(src.ndim, 1) != max(index.ndim, 1):
         message = "Index tensor must have the same number of dimensions as src tensor"
-        raise fail("shape", message, RuntimeError, shapes=(index.shape, src.shape))
+        raise fail("shape", message, shapes=(index.shape, src.shape))
     if not fits:
         message = f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {place}"
         if src is not None:
             message += f" and to be no larger size than src {list(src.shape)}"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, index.shape))
+        raise fail("shape", message, shapes=(self.shape, index.shape))
     _check_bounds(self, place, index)
 
 
@@ -108,8 +107,7 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
         values = np.asarray(src)
         number = not isinstance(src, np.ndarray)
         if not number and values.dtype != self.dtype:
-            message = "scatter(): Expected self.dtype to be equal to src.dtype"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", "scatter(): Expected self.dtype to be equal to src.dtype")
         _check_source(self, place, index, None if number else values)
         out = np.array(self, order="K")
         if index.size == 0:
@@ -149,7 +147,7 @@ op(
 
 def _reduced(self: Array, dim: int, index: Array, src: object, reduce: str) -> Array:
     if reduce not in {"add", "multiply"}:
-        raise fail("value", "reduce argument must be either add or multiply.", RuntimeError)
+        raise fail("value", "reduce argument must be either add or multiply.")
     return (_scatter_add if reduce == "add" else _scatter_multiply)(self, dim, index, src)
 
 
@@ -180,11 +178,10 @@ _REDUCERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 
 def _scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> Array:
     if reduce not in _REDUCERS:
-        message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     place = _check_index("scatter_reduce", self, dim, index)
     if src.dtype != self.dtype:
-        raise fail("dtype", "scatter_reduce(): Expected self.dtype to be equal to src.dtype", RuntimeError)
+        raise fail("dtype", "scatter_reduce(): Expected self.dtype to be equal to src.dtype")
     _check_source(self, place, index, src)
     if index.size == 0:
         return np.array(self, order="K")

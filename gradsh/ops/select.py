@@ -18,8 +18,7 @@ def _where(condition: Array, self: Array | float, other: Array | float) -> Array
     if condition.dtype.kind != "b":
         if condition.dtype != np.uint8:
             title = of_numpy(condition.dtype).title
-            message = f"where expected condition to be a boolean tensor, but got a tensor with dtype {title}"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", f"where expected condition to be a boolean tensor, but got a tensor with dtype {title}")
         condition = condition.astype(np.bool_)
     a, b = together(self, other)
     shape = broadcast_shapes(condition.shape, broadcast_shapes(a.shape, b.shape)) if condition.ndim else None
@@ -57,12 +56,11 @@ composite(
 
 def _masked(self: Array, mask: Array, value: Array | float) -> Array:
     if mask.dtype.kind != "b":
-        message = f"masked_fill_ only supports boolean masks, but got mask with dtype {cpp_name(mask.dtype)}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", f"masked_fill_ only supports boolean masks, but got mask with dtype {cpp_name(mask.dtype)}")
     value = np.asarray(value)
     if value.ndim:
         message = f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     value = value.astype(self.dtype)
     if mask.shape == self.shape:
         return pick(mask, value, self)

@@ -18,16 +18,7 @@ from gradsh.ops.copy_cast import clone
 from gradsh.ops.join import at_least
 from gradsh.ops.kernels.geometry import array_of, resolve_size, view_strides
 from gradsh.ops.layout import contiguous_format
-from gradsh.ops.view import (
-    expand,
-    permute,
-    reshape_alias,
-    sum_to_shape,
-    transpose,
-    unsafe_view,
-    unsqueeze,
-    view,
-)
+from gradsh.ops.view import expand, permute, reshape_alias, sum_to_shape, transpose, unsafe_view, unsqueeze, view
 from gradsh.text.fault import fail
 
 
@@ -63,7 +54,7 @@ composite("ravel(self)", "All elements in one dimension.", lambda self: reshape(
 def _flatten(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
     start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
     if start > end:
-        raise fail("value", "flatten() has invalid args: start_dim cannot come after end_dim", RuntimeError)
+        raise fail("value", "flatten() has invalid args: start_dim cannot come after end_dim")
     if self.ndim == 0:
         return reshape(self, (1,))
     if start == end:
@@ -81,21 +72,21 @@ composite(
 def _unflatten(self: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
     place = wrap_dim(dim, self.ndim)
     if not sizes:
-        raise fail("value", "unflatten: sizes must be non-empty", RuntimeError)
+        raise fail("value", "unflatten: sizes must be non-empty")
     shape = tuple(self.shape)
     if not shape:
         message = f"unflatten got an unexpected error:\nDimension specified as {place} but tensor has no dimensions"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     try:
         inner = resolve_size(sizes, shape[place])
     except RuntimeError as error:
         if "only one" in str(error) or "invalid shape" in str(error):
-            raise fail("value", f"unflatten got an unexpected error:\n{error}", RuntimeError) from None
+            raise fail("value", f"unflatten got an unexpected error:\n{error}") from None
         message = (
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {place} ({shape[place]}) in the input "
             "tensor"
         )
-        raise fail("shape", message, RuntimeError, shapes=(shape,)) from None
+        raise fail("shape", message, shapes=(shape,)) from None
     return view(self, (*shape[:place], *inner, *shape[place + 1 :]))
 
 
@@ -115,11 +106,11 @@ def _movedim(self: Tensor, source: tuple[int, ...], destination: tuple[int, ...]
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims "
             f"as destination ({list(destination)} dims)"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     old, new = ([wrap_dim(dim, self.ndim) for dim in dims] for dims in (source, destination))
     for what, dims, given in (("source", old, source), ("destination", new, destination)):
         if len(set(dims)) != len(dims):
-            raise fail("value", f"movedim: repeated dim in `{what}` ({list(given)})", RuntimeError)
+            raise fail("value", f"movedim: repeated dim in `{what}` ({list(given)})")
     if self.ndim == 0:
         return find("alias")(self)
     order = [-1] * self.ndim
@@ -153,7 +144,7 @@ for _ndim in (1, 2, 3):
 def _sum_to_size(self: Tensor, size: tuple[int, ...]) -> ArrayOrTensor:
     if not expandable(tuple(size), tuple(self.shape)):
         message = f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
-        raise fail("shape", message, RuntimeError, shapes=(size, self.shape))
+        raise fail("shape", message, shapes=(size, self.shape))
     return sum_to_shape(self, size)
 
 
@@ -167,11 +158,11 @@ composite("sum_to_size(self, *size: ints)",
 def _repeat(self: Array, repeats: tuple[int, ...]) -> Array:
     if len(repeats) < self.ndim:
         message = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if any(count < 0 for count in repeats):
         lead = len(repeats) - self.ndim
         shape = [count * (self.shape[dim - lead] if dim >= lead else 1) for dim, count in enumerate(repeats)]
-        raise fail("value", f"Trying to create tensor with negative dimension {min(shape)}: {shape}", RuntimeError)
+        raise fail("value", f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
     return np.array(np.tile(self, repeats), order="C")
 
 
@@ -207,7 +198,7 @@ def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size:
     place = wrap_dim(dim or 0, source.ndim)
     if isinstance(repeats, int):
         if repeats < 0:
-            raise fail("value", "Repeats must be non-negative", RuntimeError)
+            raise fail("value", "Repeats must be non-negative")
         if source.ndim == 0 and dim is not None:
             wrap_dim(place + 1, 0)  # refused as PyTorch's unsqueeze refuses it
         shape = list(source.shape)
@@ -215,7 +206,7 @@ def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size:
         return _flatten(clone(wide, memory_format=contiguous_format), place, place + 1)
     counts = array_of(repeats)
     if counts.ndim > 1:
-        raise fail("shape", "repeats must be 0-dim or 1-dim tensor", RuntimeError)
+        raise fail("shape", "repeats must be 0-dim or 1-dim tensor")
     extent = source.shape[place] if source.ndim else 1
     if counts.size == 1:
         counts = np.broadcast_to(counts.reshape(-1), (extent,))
@@ -224,15 +215,15 @@ def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size:
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
             f"input.size({place}) = {extent}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     return find("index_select")(source, place, _interleaved(counts))
 
 
 def _interleaved(counts: Array) -> object:
     if counts.dtype.kind not in "iu":
-        raise fail("dtype", "repeats has to be Long or Int tensor", RuntimeError)
+        raise fail("dtype", "repeats has to be Long or Int tensor")
     if counts.size and counts.min() < 0:
-        raise fail("value", "repeats can not be negative", RuntimeError)
+        raise fail("value", "repeats can not be negative")
     return make(np.repeat(np.arange(counts.size), counts))
 
 
@@ -257,9 +248,9 @@ def _pixels(name: str, self: Array, factor: str, r: int) -> tuple[int, ...]:
     """Return the shape of an image whose pixels a factor can join or part."""
     if self.ndim < 3:
         message = f"{name} expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if r <= 0:
-        raise fail("value", f"{name} expects a positive {factor}, but got {r}", RuntimeError)
+        raise fail("value", f"{name} expects a positive {factor}, but got {r}")
     return self.shape
 
 
@@ -271,7 +262,7 @@ def _pixel_shuffle(self: Array, upscale_factor: int) -> Array:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     parts = self.reshape((math.prod(batch), channels // (r * r), r, r, height, width))
     return parts.transpose(0, 1, 4, 2, 5, 3).reshape((*batch, channels // (r * r), height * r, width * r)).copy()
 
@@ -285,7 +276,7 @@ def _pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
                 f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({-2 if what == 'height' else -1})"
                 f"={extent} is not divisible by {r}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
     parts = self.reshape((math.prod(batch), channels, height // r, r, width // r, r))
     return parts.transpose(0, 1, 3, 5, 2, 4).reshape((*batch, channels * r * r, height // r, width // r)).copy()
 
@@ -304,14 +295,13 @@ pixel_unshuffle: Operation = op(
 
 def _channel_shuffle(self: Array, groups: int) -> Array:
     if self.ndim < 3:
-        message = f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     if groups <= 0:
-        raise fail("value", f"Number of groups to divide channels in must be positive. Value of groups:{groups}", RuntimeError)
+        raise fail("value", f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     count, channels, *rest = self.shape
     if channels % groups:
         message = f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     return self.reshape((count, groups, channels // groups, *rest)).swapaxes(1, 2).reshape(self.shape).copy()
 
 
@@ -331,8 +321,7 @@ def _cartesian(tensors: Any) -> Tensor:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     for one in given:
         if one.ndim != 1:
-            message = f"Expect a 1D vector, but got shape {list(one.shape)}"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"Expect a 1D vector, but got shape {list(one.shape)}")
     if len(given) == 1:
         return given[0]
     grids = [_flatten(one, 0, -1) for one in find("meshgrid")(given)]
@@ -344,9 +333,9 @@ composite("cartesian_prod(*tensors: any)", "All combinations of elements of vect
 
 def _combinations(self: Any, r: int, with_replacement: bool) -> Tensor:
     if self.ndim != 1:
-        raise fail("shape", "Expect a 1D vector, but got shape " + str(list(self.shape)), RuntimeError)
+        raise fail("shape", "Expect a 1D vector, but got shape " + str(list(self.shape)))
     if r < 0:
-        raise fail("value", f"Expect a non-negative number, but got {r}", RuntimeError)
+        raise fail("value", f"Expect a non-negative number, but got {r}")
     if r == 0:
         return find("empty")((0,), dtype=self.dtype)
     grids = find("meshgrid")([self] * r)
@@ -366,7 +355,7 @@ def _block_diag(tensors: Sequence[Array]) -> Array:
     for place, one in enumerate(tensors):
         if one.ndim > 2:
             message = f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} has {one.ndim} dimensions"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
     blocks = [np.atleast_2d(one) for one in tensors]
     rows, columns = (sum(one.shape[axis] for one in blocks) for axis in (0, 1))
     whole = np.zeros((rows, columns), blocks[0].dtype)

@@ -49,7 +49,7 @@ def _cosine(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     a, b = array_of(x1).dtype, array_of(x2).dtype
     common = promote_pair(a, b)
     if common.kind != "f":
-        raise fail("dtype", "expected common dtype to be floating point, yet common dtype is Long", RuntimeError)
+        raise fail("dtype", "expected common dtype to be floating point, yet common dtype is Long")
     if a.kind != "f" or b.kind != "f":
         x1, x2 = (one if kind.kind == "f" else find("to")(one, of_numpy(common)) for one, kind in ((x1, a), (x2, b)))
     if tuple(x1.shape) != tuple(x2.shape):
@@ -124,22 +124,20 @@ def _bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor) -> T
     dtypes = [array_of(one).dtype for one in (input1, input2, weight)]
     if any(one != dtypes[0] for one in dtypes):
         words = "All tensors must have the same dtype, got input1: {}, input2: {}, weight: {}"
-        raise fail("dtype", words.format(*map(cpp_name, dtypes)), RuntimeError)
+        raise fail("dtype", words.format(*map(cpp_name, dtypes)))
     shape1, shape2, shape = tuple(input1.shape), tuple(input2.shape), tuple(weight.shape)
     if len(shape1) != len(shape2):
-        message = f"bilinear(): input dimensions do not match: got {len(shape1)} and {len(shape2)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"bilinear(): input dimensions do not match: got {len(shape1)} and {len(shape2)}")
     for dim, (a, b) in enumerate(zip(shape1[:-1], shape2[:-1], strict=True)):
         if a != b:
-            message = f"bilinear(): input batch dimensions do not match at dim {dim}: got {a} and {b}"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", f"bilinear(): input batch dimensions do not match at dim {dim}: got {a} and {b}")
     for name, place, given, wanted in (("input1", 1, shape1, shape), ("input2", 2, shape2, shape)):
         if given[-1] != wanted[place]:
             message = f"bilinear(): {name} size does not match weight size: got {given[-1]} but expected {wanted[place]}"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
     if bias is not None and bias.shape[0] != shape[0]:
         message = f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {shape[0]}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     reshape = find("reshape")
     rows1, rows2 = reshape(input1, (-1, shape1[-1])), reshape(input2, (-1, shape2[-1]))
     result = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3))

@@ -48,14 +48,14 @@ select_backward: Operation = op(
 
 def _cut(self: Array, dim: int, start: int | None, end: int | None, step: int) -> tuple[slice, ...]:
     if step <= 0:
-        raise fail("value", "slice step must be positive", RuntimeError)
+        raise fail("value", "slice step must be positive")
     place = wrap_dim(dim, self.ndim)
     return (slice(None),) * place + (slice(start or 0, MAX if end is None else end, step),)
 
 
 def _slice(self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
     if self.ndim == 0:
-        raise fail("value", "slice() cannot be applied to a 0-dim tensor.", RuntimeError)
+        raise fail("value", "slice() cannot be applied to a 0-dim tensor.")
     found: Array = self[_cut(self, dim, start, end, step)]
     return found
 
@@ -89,14 +89,14 @@ slice_backward: Operation = op(
 def _narrow(self: ArrayOrTensor, dim: int, start: int, length: int) -> ArrayOrTensor:
     if isinstance(start, Tensor):
         if start.ndim or not isinstance(start.item(), int) or start.dtype.name == "bool":
-            raise fail("type", "start must be an 0-dim integral Tensor.", RuntimeError)
+            raise fail("type", "start must be an 0-dim integral Tensor.")
         start = start.item()
     if not isinstance(start, int):
         raise fail("type", f"narrow(): argument 'start' must be int, not {type(start).__name__}", TypeError)
     if self.ndim == 0:
-        raise fail("shape", "narrow() cannot be applied to a 0-dim tensor.", RuntimeError)
+        raise fail("shape", "narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
-        raise fail("value", "narrow(): length must be non-negative.", RuntimeError)
+        raise fail("value", "narrow(): length must be non-negative.")
     extent = self.shape[wrap_dim(dim, self.ndim)]
     if not -extent <= start <= extent:
         message = f"start out of range (expected to be in range of [{-extent}, {extent}], but got {start})"
@@ -104,8 +104,7 @@ def _narrow(self: ArrayOrTensor, dim: int, start: int, length: int) -> ArrayOrTe
     if start < 0:
         start += extent
     if start + length > extent:
-        message = f"start ({start}) + length ({length}) exceeds dimension size ({extent})."
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"start ({start}) + length ({length}) exceeds dimension size ({extent}).")
     return slice_(self, dim, start, start + length)
 
 
@@ -119,8 +118,7 @@ def diagonal_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     """Return the two dimensions of a diagonal, counted from the front; they must differ."""
     a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if a == b:
-        message = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return a, b
 
 
@@ -159,10 +157,9 @@ def _unfold(self: Array, dimension: int, size: int, step: int) -> Array:
     place = wrap_dim(dimension, self.ndim)
     extent = self.shape[place] if self.ndim else 1
     if not 0 <= size <= extent:
-        message = f"maximum size for tensor at dimension {place} is {extent} but size is {size}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", f"maximum size for tensor at dimension {place} is {extent} but size is {size}")
     if step <= 0:
-        raise fail("value", f"step is {step} but must be > 0", RuntimeError)
+        raise fail("value", f"step is {step} but must be > 0")
     if self.ndim == 0:
         return strided(self, (size,), (self.itemsize,))
     windows = (extent - size) // step + 1

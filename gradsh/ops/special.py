@@ -72,7 +72,7 @@ digamma: Operation = unary(
 
 def _polygamma(n: int, self: Array) -> Array:
     if n < 0:
-        raise fail("value", "polygamma(n, x) does not support negative n.", RuntimeError)
+        raise fail("value", "polygamma(n, x) does not support negative n.")
     return functions.polygamma_kernel(n, self)
 
 
@@ -125,7 +125,7 @@ def _mvlgamma_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, p: int) -> Arra
 
 def _mvlgamma(self: Array, p: int) -> Array:
     if p < 1:
-        raise fail("value", "p has to be greater than or equal to 1", RuntimeError)
+        raise fail("value", "p has to be greater than or equal to 1")
     total = np.asarray(p * (p - 1) / 4 * math.log(math.pi), self.dtype)
     for step in range(p):
         total = total + functions.lgamma_kernel(self - step / 2)

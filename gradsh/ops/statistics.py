@@ -23,17 +23,16 @@ def _counted(sizes: tuple[int, ...], dim: Dims) -> int:
     return math.prod(sizes[wrap_dim(one, len(sizes))] for one in dim or range(len(sizes))) if sizes else 1
 
 
-def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool, name: str) -> tuple[Array, Array]:
+def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, Array]:
     """Return variance and mean. float32 is summed in float64, as PyTorch's running mean is about that good."""
     if self.dtype.kind != "f":
-        message = f"{name} only support floating point and complex dtypes"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", "std and var only support floating point and complex dtypes")
     axes = wrap_dims(dim, self.ndim)
     count = _counted(self.shape, dim)
     divisor = count - (1 if correction is None else correction)
     if divisor <= 0:
         current().warning(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "std and var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel)."
         )
     wide = self.astype(np.float64, copy=False)
@@ -46,20 +45,20 @@ def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool, nam
 
 
 def _var(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> Array:
-    return _variance(self, dim, correction, keepdim, "std and var")[0].astype(self.dtype)
+    return _variance(self, dim, correction, keepdim)[0].astype(self.dtype)
 
 
 def _std(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> Array:
-    return np.sqrt(_variance(self, dim, correction, keepdim, "std and var")[0]).astype(self.dtype)
+    return np.sqrt(_variance(self, dim, correction, keepdim)[0]).astype(self.dtype)
 
 
 def _var_mean(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, ...]:
-    variance, mean = _variance(self, dim, correction, keepdim, "std and var")
+    variance, mean = _variance(self, dim, correction, keepdim)
     return variance.astype(self.dtype), mean
 
 
 def _std_mean(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, ...]:
-    variance, mean = _variance(self, dim, correction, keepdim, "std and var")
+    variance, mean = _variance(self, dim, correction, keepdim)
     return np.sqrt(variance).astype(self.dtype), mean
 
 
@@ -168,19 +167,19 @@ def _weights(fweights: Any, aweights: Any, observations: int) -> Any:
         array = array_of(given)
         if array.ndim > 1:
             message = f"cov(): expected {name} to have one or fewer dimensions but got {name} with {array.ndim} dimensions"
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         if (array.dtype.kind not in "iu") == (name == "fweights"):
             wanted = "integral" if name == "fweights" else "floating point"
             message = f"cov(): expected {name} to have {wanted} dtype but got {name} with {of_numpy(array.dtype).title} dtype"
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", message)
         if array.size != observations:
             message = (
                 f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                 f"{array.size} != {observations}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         if array.size and array.min() < 0:
-            raise fail("value", f"cov(): {name} cannot be negative", RuntimeError)
+            raise fail("value", f"cov(): {name} cannot be negative")
         weights = given if weights is None else weights * given
     return weights
 
@@ -188,15 +187,15 @@ def _weights(fweights: Any, aweights: Any, observations: int) -> Any:
 def _cov(self: Tensor, correction: int, fweights: object, aweights: object) -> Tensor:
     if self.ndim > 2:
         message = f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if array_of(self).dtype == np.bool_:
-        raise fail("dtype", "cov(): bool dtype is not supported for input", RuntimeError)
+        raise fail("dtype", "cov(): bool dtype is not supported for input")
     points = find("view")(self, (1, -1)) if self.ndim < 2 else self
     weights = _weights(fweights, aweights, points.shape[1])
     total = find("sum")
     weight = make(np.asarray(points.shape[1])) if weights is None else total(weights)
     if weights is not None and array_of(weight) == 0:
-        raise fail("value", "cov(): weights sum to zero, can't be normalized", RuntimeError)
+        raise fail("value", "cov(): weights sum to zero, can't be normalized")
     mean = total(points if weights is None else points * weights, (1,)) / weight
     if aweights is not None and correction != 0:
         factor = weight - times(total(weights * aweights), correction) / weight
@@ -221,7 +220,7 @@ composite(
 def _corrcoef(self: Tensor) -> Tensor:
     if self.ndim > 2:
         message = f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     covariance = find("cov")(self)
     if covariance.ndim == 0:
         return covariance / covariance

@@ -16,13 +16,13 @@ from gradsh.text.fault import fail
 def _records(dims: int) -> Operation:
     def forward(self: Array, indices: Array, output_size: tuple[int, ...]) -> Array:
         if indices.dtype != np.int64:
-            raise fail("dtype", "elements in indices should be type int64", RuntimeError)
+            raise fail("dtype", "elements in indices should be type int64")
         if self.shape != indices.shape:
             message = (
                 f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices "
                 f"tensor with shape: {list(indices.shape)}"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
         lead = self.shape[: self.ndim - dims]
         area = int(np.prod(output_size))
         flat = indices.reshape(*lead, -1)
@@ -30,7 +30,7 @@ def _records(dims: int) -> Operation:
         if wrong.any():
             shown = "x".join(str(n) for n in output_size)
             message = f"Found an invalid max index: {int(flat[wrong][0])} (output volumes are of size {shown}"
-            raise fail("index", message + (")" if dims == 2 else ""), RuntimeError)
+            raise fail("index", message + (")" if dims == 2 else ""))
         result = np.zeros((*lead, area), self.dtype)
         np.put_along_axis(result, flat, self.reshape(*lead, -1), -1)
         return result.reshape(*lead, *output_size)

@@ -26,14 +26,14 @@ def _check_empty(self: Array, order: float, axes: tuple[int, ...], dim: Dims) ->
             f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have "
             "an identity"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     for axis in axes:
         if self.shape[axis] == 0:
             message = (
                 f"linalg.vector_norm cannot compute the {shown} norm on the dimension {axis} because this dimension is "
                 "empty and the operation does not have an identity"
             )
-            raise fail("shape", message, RuntimeError)
+            raise fail("shape", message)
 
 
 _LARGE = 1 << 12
@@ -85,14 +85,14 @@ def norm_array(self: Array, order: float, axes: tuple[int, ...], keepdim: bool) 
 def _vector_norm(self: Array, ord: float, dim: Dims, keepdim: bool, dtype: NumpyDType | None) -> Array:
     if self.dtype.kind != "f":
         message = f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {of_numpy(self.dtype).title}"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     if dtype is not None:
         if dtype.kind != "f":
             message = (
                 "linalg.vector_norm: dtype should be floating point or complex, but got "
                 f"{of_numpy(dtype).title}"
             )
-            raise fail("dtype", message, RuntimeError)
+            raise fail("dtype", message)
         self = self.astype(dtype)
     axes = wrap_dims(dim, self.ndim)
     _check_empty(self, float(ord), axes, dim)
@@ -212,15 +212,12 @@ def _by_singular_values(self: object, dims: tuple[int, int], keepdim: bool, redu
 
 def _check_matrix_norm(self: Tensor, dim: tuple[int, ...]) -> tuple[int, int]:
     if len(dim) != 2:
-        message = f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     if self.ndim < 2:
-        message = "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     first, second = wrap_dim(dim[0], self.ndim), wrap_dim(dim[1], self.ndim)
     if first == second:
-        message = f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     return first, second
 
 
@@ -233,7 +230,7 @@ def _matrix_norm(self: Tensor, ord: str, dim: tuple[int, ...], keepdim: bool, dt
     if ord == "nuc":
         return _by_singular_values(wide, dims, keepdim, lambda values: find("sum")(values, (-1,), keepdim))
     if isinstance(ord, str) or abs(ord) not in {1, 2, math.inf}:
-        raise fail("value", f"linalg.matrix_norm: Order {ord} not supported.", RuntimeError)
+        raise fail("value", f"linalg.matrix_norm: Order {ord} not supported.")
     choose = find("amax" if ord > 0 else "amin")
     if abs(ord) == 2:
         return _by_singular_values(wide, dims, keepdim, lambda values: choose(values, (-1,), keepdim))
@@ -252,11 +249,10 @@ composite(
 def _linalg_norm(self: Tensor, ord: object, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
     kind = None if dtype is None else of_numpy(dtype)
     if dim is not None and len(dim) not in {1, 2}:
-        message = f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if dim is None and ord is not None and self.ndim not in {1, 2}:
         message = f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D."
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
     if isinstance(ord, str) or (ord is not None and (len(dim) == 2 if dim is not None else self.ndim == 2)):
         return find("linalg_matrix_norm")(self, ord, (0, 1) if dim is None else dim, keepdim, dtype=kind)
     return vector_norm(self, 2.0 if ord is None else ord, dim, keepdim, dtype=kind)

@@ -32,7 +32,7 @@ def _view(self: Array, size: tuple[int, ...]) -> Array:
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, shape))
+        raise fail("shape", message, shapes=(self.shape, shape))
     return strided(self, shape, strides)
 
 
@@ -48,19 +48,19 @@ view = op(
 def _view_dtype(self: Array, dtype: Any) -> Array:
     if (self.dtype == BFLOAT16) != (dtype == BFLOAT16):
         way = "convert it with .to(dtype), or run the program on PyTorch: `gradsh trace FILE`"
-        raise fail("dtype", "gradsh keeps bfloat16 in four bytes: its bits cannot be read as another dtype", RuntimeError, way=way)
+        raise fail("dtype", "gradsh keeps bfloat16 in four bytes: its bits cannot be read as another dtype", way=way)
     old, new = self.itemsize, dtype.itemsize
     if old == new:
         return self.view(dtype)
     if self.ndim == 0:
         message = "self.dim() cannot be 0 to view {} as {} (different element sizes)"
-        raise fail("dtype", message.format(of_numpy(self.dtype).title, of_numpy(dtype).title), RuntimeError)
+        raise fail("dtype", message.format(of_numpy(self.dtype).title, of_numpy(dtype).title))
     if self.shape[-1] * old % new:
         message = (
             f"self.size(-1) must be divisible by {new // old} to view {of_numpy(self.dtype).title} as "
             f"{of_numpy(dtype).title} (different element sizes), but got {self.shape[-1]}"
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     return self.view(dtype)
 
 
@@ -107,9 +107,9 @@ def expand_array(self: Array, size: tuple[int, ...]) -> Array:
             f"expand({type_name(self.dtype)}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, size))
+        raise fail("shape", message, shapes=(self.shape, size))
     if not self.ndim and any(wanted < 0 for wanted in size):
-        raise fail("shape", "numel: integer multiplication overflow", RuntimeError, shapes=(self.shape, size))
+        raise fail("shape", "numel: integer multiplication overflow", shapes=(self.shape, size))
     shape: list[int] = []
     strides: list[int] = []
     for dim in range(len(size) - 1, -1, -1):
@@ -123,7 +123,7 @@ def expand_array(self: Array, size: tuple[int, ...]) -> Array:
                 message = (
                     f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
                 )
-                raise fail("shape", message, RuntimeError, shapes=(self.shape, size))
+                raise fail("shape", message, shapes=(self.shape, size))
             wanted = extent
         if extent != wanted:
             if extent != 1 or wanted < 0:
@@ -139,7 +139,7 @@ def _cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], wanted: int, e
         f"The expanded size of the tensor ({wanted}) must match the existing size ({extent}) at non-singleton dimension "
         f"{dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
     )
-    return fail("shape", message, RuntimeError, shapes=(shape, size), dim=dim)
+    return fail("shape", message, shapes=(shape, size), dim=dim)
 
 
 def sum_to_shape(grad: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:
@@ -239,7 +239,7 @@ def _transpose(self: Array, dim0: int, dim1: int) -> Array:
 def _t(self: Array, name: str = "t") -> Array:
     if self.ndim > 2:
         message = f"{name}() expects a tensor with <= 2 dimensions, but self is {self.ndim}D"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape,))
+        raise fail("shape", message, shapes=(self.shape,))
     return self.T
 
 
@@ -249,10 +249,10 @@ def _permute(self: Array, dims: tuple[int, ...]) -> Array:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
         )
-        raise fail("shape", message, RuntimeError, shapes=(self.shape,))
+        raise fail("shape", message, shapes=(self.shape,))
     wrapped = tuple(wrap_dim(dim, self.ndim) for dim in dims)
     if len(set(wrapped)) != len(wrapped):
-        raise fail("value", "permute(): duplicate dims are not allowed.", RuntimeError)
+        raise fail("value", "permute(): duplicate dims are not allowed.")
     return self.transpose(wrapped)
 
 
@@ -296,10 +296,10 @@ def storage_start(self: Array) -> tuple[Array, int]:
 def as_strided_array(self: Array, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None) -> Array:
     """Return a view of the memory of `self` with any geometry, counted in elements."""
     if len(size) != len(stride):
-        raise fail("value", "mismatch in length of strides and shape", RuntimeError)
+        raise fail("value", "mismatch in length of strides and shape")
     if any(step < 0 for step in stride):
         message = f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     owner, start = storage_start(self)
     item = self.itemsize
     offset = start if storage_offset is None else storage_offset * item
@@ -309,7 +309,7 @@ def as_strided_array(self: Array, size: tuple[int, ...], stride: tuple[int, ...]
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset // item}, and itemsize {item} "
             f"requiring a storage size of {last} are out of bounds for storage of size {owner.nbytes}"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     return strided(self, size, tuple(step * item for step in stride), offset - start)
 
 

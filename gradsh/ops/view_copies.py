@@ -69,7 +69,7 @@ def _replaced(part: Callable[..., Array]) -> Callable[..., Array]:
                 "expected src to have a size equal to the slice of self. src size = "
                 f"{list(src.shape)}, slice size = {list(place.shape)}"
             )
-            raise fail("shape", message, RuntimeError, shapes=(src.shape, place.shape))
+            raise fail("shape", message, shapes=(src.shape, place.shape))
         place[...] = src
         return whole
 
@@ -170,9 +170,9 @@ as_strided_scatter: Operation = op(
 def _resize(self: Tensor, shape: tuple[int, ...], memory_format: object) -> Tensor:
     del memory_format
     if self.requires_grad and not is_inference(self):
-        raise fail("other", "cannot resize variables that require grad", RuntimeError, tensor=self)
+        raise fail("other", "cannot resize variables that require grad", tensor=self)
     if any(one < 0 for one in shape):
-        raise fail("value", "numel: integer multiplication overflow", RuntimeError)
+        raise fail("value", "numel: integer multiplication overflow")
     if shape != self.array.shape:
         before = self.array
         resize(self, shape)
@@ -200,7 +200,7 @@ composite("is_neg(self)", "False: no tensor is negated lazily.", lambda self: Fa
 def _adjoint(self: Any) -> ArrayOrTensor:
     if self.ndim == 1:
         message = "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
-        raise fail("shape", message, RuntimeError, tensor=self)
+        raise fail("shape", message, tensor=self)
     return find("transpose")(self, -2, -1) if self.ndim else self
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import grad
-from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make, node_of
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.dtype import Array
@@ -79,7 +78,7 @@ def check(
 
 
 def _refuse(kind: str, message: str) -> Exception:
-    error = fail(kind, message, RuntimeError)
+    error = fail(kind, message)
     error.gradsh_check = True  # type: ignore[attr-defined]
     return error
 
@@ -207,10 +206,6 @@ def _quotient(
 def _suspects(out: Tensor, line_of: LineOf) -> tuple[tuple[str, int | None], ...]:
     found: dict[tuple[str, int | None], None] = {}
     for node in nodes_below(node_of(out)):
-        if _custom(node):
+        if isinstance(node, FunctionNode):
             found[(node_name(node) or "", line_of(node.location))] = None
     return tuple(found)
-
-
-def _custom(node: Node) -> bool:
-    return isinstance(node, FunctionNode)

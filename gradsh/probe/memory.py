@@ -137,7 +137,7 @@ def holders_of(
     """Return everything with a name that keeps the memory of `tensor` alive."""
     key = memory_key(tensor.array)
     below = nodes_below_all([*(node for _, node in roots_of(variables)), *more])
-    nodes = sorted((node for node in below if _stands_in(node, key)), key=lambda node: node.seq)
+    nodes = sorted((node for node in below if key in map(memory_key, arrays_kept(node))), key=lambda node: node.seq)
     world = looking.get()
     holders = (*_tensors(tensor, key, variables), *_saved(key, nodes, Names(variables), line_of))
     nbytes = bytes_of(tensor.array)
@@ -152,11 +152,6 @@ def holders_of(
             known.entry(array)
     array = None  # it must not be counted
     return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, known.unknown())
-
-
-def _stands_in(node: Node, key: int) -> bool:
-    """Whether a live saved tensor of a node stands in a memory."""
-    return key in map(memory_key, arrays_kept(node))
 
 
 def _saved(key: int, nodes: Iterable[Node], names: Names, line_of: LineOf) -> Iterable[Holder]:

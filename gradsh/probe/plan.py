@@ -121,8 +121,7 @@ def _check(node: Node) -> None:
     """Raise the error with which a node would refuse to run on what it saved."""
     if isinstance(node, OpNode):
         if not node.record.node:
-            message = f"derivative for aten::{node.record.name} is not implemented"
-            raise fail("other", message, RuntimeError, node=node)
+            raise fail("other", f"derivative for aten::{node.record.name} is not implemented", node=node)
         if node.raw:
             node._check_saved()
     elif type(node) is CopySlices:
@@ -138,7 +137,7 @@ def _check(node: Node) -> None:
                     raise node.modified(kept, index)
         refusal = getattr(node, "message", None)
         if isinstance(refusal, str):
-            raise fail("other", refusal, RuntimeError, node=node)
+            raise fail("other", refusal, node=node)
 
 
 def plan(
@@ -168,7 +167,7 @@ def _targets(inputs: Sequence[Tensor]) -> set[Node]:
         edge = gradient_edge(tensor)
         if edge is None:
             message = "can't retain_grad on Tensor that has requires_grad=False"
-            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+            raise fail("no_grad", message, tensor=tensor, index=place)
         found.add(edge[0])
     return found
 

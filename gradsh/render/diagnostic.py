@@ -77,13 +77,9 @@ def _merged(labels: list[Label]) -> list[Label]:
         words = list(dict.fromkeys(label.text for label in same if label.text))
         out.append(same[-1]._replace(text="; ".join(words)))
     told = [label.span for label in out if label.text]
-    out = [label for label in out if label.text or not any(_within(span, label.span) for span in told)]
+    # a wordless mark around one that says something only repeats the line
+    out = [label for label in out if label.text or not any(label.span.covers(span) for span in told)]
     return sorted(out, key=lambda label: (label.span.line, label.span.column))
-
-
-def _within(inner: Span, outer: Span) -> bool:
-    """Whether a span lies inside another: a wordless mark around one that says something only repeats the line."""
-    return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
 
 
 def _file_places(labels: list[Label], source: Source, gutter: int, style: Style) -> list[str]:

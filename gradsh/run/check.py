@@ -40,10 +40,10 @@ _METHODS = {
 """Methods that stand in, whatever their owner."""
 
 
-def check_files(names: list[str], path: tuple[str, ...] = (), *, plain: bool = False) -> int:
+def check_files(names: list[str], path: tuple[str, ...] = ()) -> int:
     """Tell the problems of each script on standard error; return the exit status."""
     status = 0
-    usual = style_for(sys.stderr, plain=plain)
+    usual = style_for(sys.stderr)
     for script in map(read_script, names):
         style = usual._replace(file=script.name)
         stand_ins: list[str] = []

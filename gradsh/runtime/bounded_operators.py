@@ -1,6 +1,5 @@
 """The operators whose result can outgrow any memory or take hours: product, power and shift look at their operands first."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -137,5 +136,3 @@ def in_place_shift(left: Any, right: Any) -> Any:
 
 _REPEATED = frozenset({str, list, tuple, bytes})
 _WATCHED = _REPEATED | {int, bool, np.ndarray}
-
-Operator = Callable[[Any, Any], Any]

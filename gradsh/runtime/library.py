@@ -228,7 +228,6 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, object]:
     """Return what `functools` offers."""
     import functools
 
-
     def reduce(function: Any, iterable: Any, /, *initial: object) -> object:
         """Fold the values; each step can be the last."""
 

@@ -57,7 +57,7 @@ class Queue:
             return self._take()
         if block and timeout is None:
             text = "the queue is empty, and no other thread will fill it"
-            raise fail("other", text, RuntimeError, way=f"put the item before it is taken, or {ON_PYTORCH}")
+            raise fail("other", text, way=f"put the item before it is taken, or {ON_PYTORCH}")
         raise Empty
 
     def put_nowait(self, item: object) -> None:

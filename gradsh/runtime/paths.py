@@ -1,8 +1,8 @@
-"""`pathlib` as values: a path knows its parts, and nothing of a disk. What the program wrote exists."""
+"""`pathlib` as values: Python's own pure paths, which know nothing of a disk. What the program wrote exists."""
 
-import posixpath
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
 
-class Path:
-    """A path: its text, and what can be told from that."""
+class PosixPath(PurePosixPath):
+    """A path: its text, and what the program wrote under that."""
 
     __module__ = "pathlib"
-    __slots__ = ("_text",)
+    __slots__ = ()
     __script_attributes__ = frozenset({
         "name", "stem", "suffix", "parent", "parts", "with_suffix", "with_name", "joinpath", "as_posix", "exists", "is_file",
         "is_dir", "mkdir", "open", "read_text", "write_text", "resolve", "absolute", "expanduser",
@@ -25,108 +25,23 @@ class Path:
         "touch", "rename", "cwd", "home", "match",
     })
 
-    def __init__(self, *parts: object) -> None:
-        self._text = posixpath.normpath(posixpath.join(*map(str, parts))) if parts else "."
-
-    def __truediv__(self, other: object) -> "Path":
-        return type(self)(self, other)
-
-    def __rtruediv__(self, other: object) -> "Path":
-        return type(self)(other, self)
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return f"PosixPath({self._text!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Path) and self._text == other._text
-
-    def __lt__(self, other: "Path") -> bool:
-        return self.parts < other.parts
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-    @property
-    def name(self) -> str:
-        """The last part."""
-        return posixpath.basename(self._text).removesuffix("..") if self._text != "." else ""
-
-    @property
-    def stem(self) -> str:
-        """The last part without its suffix."""
-        return posixpath.splitext(self.name)[0]
-
-    @property
-    def suffix(self) -> str:
-        """The ending of the last part, with its dot."""
-        return posixpath.splitext(self.name)[1]
-
-    @property
-    def parent(self) -> "Path":
-        """The path without its last part."""
-        return type(self)(posixpath.dirname(self._text) or ".")
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The parts of the path."""
-        root = ("/",) if self._text.startswith("/") else ()
-        return (*root, *(part for part in self._text.split("/") if part and part != "."))
-
-    def with_suffix(self, suffix: str) -> "Path":
-        """Return the path with another ending."""
-        return self.with_name(self.stem + suffix)
-
-    @property
-    def suffixes(self) -> list[str]:
-        """The endings of the last part."""
-        return [f".{part}" for part in self.name.lstrip(".").split(".")[1:]]
-
-    @property
-    def parents(self) -> list["Path"]:
-        """The path without its last part, without its last two, and so on."""
-        above = self.parent
-        return [above, *above.parents] if above != self else []
-
-    def with_stem(self, stem: str) -> "Path":
-        """Return the path with another last part before its ending."""
-        return self.with_name(stem + self.suffix)
-
-    def is_relative_to(self, other: object) -> bool:
-        """Return whether the path lies below another, by its text."""
-        above = type(self)(other).parts
-        return self.parts[: len(above)] == above
-
-    def relative_to(self, other: object) -> "Path":
-        """Return the path as seen from one above it."""
-        if not self.is_relative_to(other):
-            raise ValueError(f"{self._text!r} is not in the subpath of {str(other)!r}")
-        return type(self)(*self.parts[len(type(self)(other).parts) :])
-
-    def match(self, pattern: str) -> bool:
-        """Return whether the last parts fit a pattern."""
-        count = pattern.count("/") + 1
-        return fnmatchcase("/".join(self.parts[-count:]), pattern)
-
     @classmethod
-    def cwd(cls) -> "Path":
+    def cwd(cls) -> "PosixPath":
         """Return the program's own folder."""
         return cls()
 
     home = cwd
 
-    def iterdir(self) -> Iterator["Path"]:
+    def iterdir(self) -> Iterator["PosixPath"]:
         """Give what the program wrote in the folder."""
         return (self / name for name in listed_folder(self))
 
-    def glob(self, pattern: str) -> Iterator["Path"]:
+    def glob(self, pattern: str) -> Iterator["PosixPath"]:
         """Give the files that the program wrote and whose names below the path fit a pattern."""
         files = [type(self)(name) for name in sorted(current().files)]
         return (file for file in files if file.is_relative_to(self) and fnmatchcase(str(file.relative_to(self)), pattern))
 
-    def rglob(self, pattern: str) -> Iterator["Path"]:
+    def rglob(self, pattern: str) -> Iterator["PosixPath"]:
         """Give the files below, in whatever folder, whose own names fit a pattern."""
         return (file for file in self.glob("*") if file.match(pattern))
 
@@ -135,7 +50,7 @@ class Path:
         if self.exists() or not missing_ok:
             remove(self)
 
-    def rename(self, target: object) -> "Path":
+    def rename(self, target: object) -> "PosixPath":
         """Give a file of the session another name."""
         return type(self)(move(self, target))
 
@@ -143,23 +58,7 @@ class Path:
         """Keep a file of this name, empty if it is new."""
         self.open("a")
 
-    def with_name(self, name: str) -> "Path":
-        """Return the path with another last part."""
-        return self.parent / name
-
-    def joinpath(self, *parts: object) -> "Path":
-        """Return the path with further parts."""
-        return type(self)(self, *parts)
-
-    def as_posix(self) -> str:
-        """Return the path as text."""
-        return self._text
-
-    def is_absolute(self) -> bool:
-        """Return whether the path begins at the root."""
-        return self._text.startswith("/")
-
-    def resolve(self) -> "Path":
+    def resolve(self) -> "PosixPath":
         """Return the path itself: nothing of a disk is looked at."""
         return self
 
@@ -197,4 +96,4 @@ class Path:
 
 def load_pathlib(_: "Machine") -> Mapping[str, object]:
     """Return what `pathlib` offers."""
-    return dict.fromkeys(("Path", "PurePath", "PosixPath", "PurePosixPath"), Path)
+    return dict.fromkeys(("Path", "PurePath", "PosixPath", "PurePosixPath"), PosixPath)

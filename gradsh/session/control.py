@@ -23,7 +23,7 @@ from gradsh.runtime.machine import Machine, StatementFailure
 from gradsh.runtime.resolve import UNKNOWN, resolve, source_of
 from gradsh.text.fault import fail
 from gradsh.text.line import Line
-from gradsh.text.span import Source, Span
+from gradsh.text.span import Source, text_of
 from gradsh.text.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ class Controls(ABC):
         """
         if text is not None:
             if not self.typed:
-                raise fail("limit", "a script cannot change its own limits: use the options of gradsh run", RuntimeError)
+                raise fail("limit", "a script cannot change its own limits: use the options of gradsh run")
             try:
                 self.limits = changed(self.limits, name, text)
             except ValueError as error:
@@ -410,11 +410,3 @@ class Controls(ABC):
 
 def quiet(_: Event) -> None:
     """An emit that shows nothing."""
-
-
-def text_of(source: Source, span: Span) -> str:
-    """Return the text that a span covers."""
-    lines = [source.line(number) for number in range(span.line, span.end_line + 1)]
-    lines[-1] = lines[-1][: span.end_column - 1]
-    lines[0] = lines[0][span.column - 1 :]
-    return "\n".join(lines)

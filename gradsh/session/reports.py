@@ -11,8 +11,9 @@ from gradsh.diagnosis.classify import words_of
 from gradsh.language.node import stmt
 from gradsh.process.pace import Pace, keeping
 from gradsh.runtime.machine import Invocation
-from gradsh.session.control import Controls, text_of
+from gradsh.session.control import Controls
 from gradsh.text.fault import fail
+from gradsh.text.span import text_of
 
 ENDINGS = {"svg": "svg", "png": "png", "dot": "dot", "gv": "dot", "mmd": "mermaid", "json": "json"}
 """Formats that the name of an `--output` file asks for, where `--format` does not."""

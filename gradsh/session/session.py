@@ -30,13 +30,13 @@ from gradsh.process.limits import UNBOUNDED, Limits, confined
 from gradsh.process.malloc import give_back
 from gradsh.process.nesting import surveyed
 from gradsh.runtime.machine import Machine, StatementFailure
-from gradsh.session.control import Outcome, quiet, text_of
+from gradsh.session.control import Outcome, quiet
 from gradsh.session.reports import Reports
 from gradsh.session.timeout import reading, timed
 from gradsh.text.expectations import Block, scan
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.script_options import options_of
-from gradsh.text.span import Source
+from gradsh.text.span import Source, text_of
 
 ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""

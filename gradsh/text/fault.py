@@ -5,7 +5,6 @@ exception is exactly the built-in one. What gradsh knows beyond the text travels
 """
 
 
-
 class Fault:
     """What went wrong, for the diagnostics: a stable kind and named fields (engine objects, shapes, names)."""
 
@@ -17,7 +16,10 @@ class Fault:
 
 
 def fail(kind: str, message: str, error: type[Exception] = RuntimeError, **fields: object) -> Exception:
-    """Return an `error(message)` whose attribute `fault` holds `kind` and `fields`; the caller raises it."""
+    """Return an `error(message)` whose attribute `fault` holds `kind` and `fields`; the caller raises it.
+
+    PyTorch's own checks raise RuntimeError, so that is what a call names no class for.
+    """
     exception = error(message)
     exception.fault = Fault(kind, fields)  # type: ignore[attr-defined]
     return exception

@@ -15,6 +15,10 @@ class Span(NamedTuple):
         """Return the span from the start of this one to the end of `other`."""
         return Span(self.line, self.column, other.end_line, other.end_column)
 
+    def covers(self, other: "Span") -> bool:
+        """Tell whether the span contains another."""
+        return self[:2] <= other[:2] and other[2:] <= self[2:]
+
 
 class Source:
     """A named text and its lines (without line ends). `first_line` is the number that its first line is shown with."""
@@ -31,3 +35,11 @@ class Source:
         """Return the text of the line shown as `number`, or an empty string where there is none."""
         index = number - self.first_line
         return self.lines[index] if 0 <= index < len(self.lines) else ""
+
+
+def text_of(source: Source, span: Span) -> str:
+    """Return the text that a span covers."""
+    lines = [source.line(number) for number in range(span.line, span.end_line + 1)]
+    lines[-1] = lines[-1][: span.end_column - 1]
+    lines[0] = lines[0][span.column - 1 :]
+    return "\n".join(lines)

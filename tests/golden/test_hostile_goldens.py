@@ -8,7 +8,7 @@ import pytest
 
 from gradsh.golden import compare
 from gradsh.golden.check import Checked, check_script
-from gradsh.golden.compare import Patience, Tolerance, align, line_matches
+from gradsh.golden.compare import Patience, Tolerance, agree, align
 from gradsh.golden.update import proposed
 from gradsh.process.limits import Limits
 from gradsh.run.read import Script
@@ -45,9 +45,9 @@ def test_what_would_take_for_ever_does_not_match(impatient: None, text: str) -> 
 def test_patience_is_for_all_comparisons_together(impatient: None) -> None:
     evil = Expected(1, "#/", "(a+)+b")
     for _ in range(3):
-        assert not line_matches(evil, "a" * 40, Tolerance())
+        assert not agree([evil], ["a" * 40], Tolerance())
     assert compare.PATIENCE.left < 0
-    assert line_matches(Expected(1, "#/", "a+"), "aaa", Tolerance())
+    assert agree([Expected(1, "#/", "a+")], ["aaa"], Tolerance())
     assert len(align([evil], ["a" * 40], Tolerance())) == 2
 
 

@@ -204,7 +204,7 @@ def test_a_module_that_is_not_here_explains_itself_however_it_is_used(use: str) 
     "import os; os.popen('true')",
     "import os; os.path.os",
     "import pathlib; pathlib.Path('/etc').owner()",
-    "import pathlib; pathlib.Path('x')._text",
+    "import pathlib; pathlib.Path('x')._raw_paths",
     "import io; io.open_code('/etc/passwd')",
     "import io; io.FileIO('/etc/passwd')",
     "import weakref; weakref.finalize",
@@ -305,6 +305,19 @@ def test_paths_keep_texts_in_the_session() -> None:
         "print(place.read_text(encoding='utf-8').split(), place.exists())"
     )
     assert (printed, failures) == ("['a', 'b'] True\n", [])
+
+
+def test_paths_are_values_as_python_has_them() -> None:
+    printed, _, failures, _ = run(
+        "import os\nfrom pathlib import Path\nplace = Path('runs') / 'a' / 'model.tar.gz'\n"
+        "print(os.path.join(place.parent, 'x'), place.with_suffix('.pt'), place.suffixes, place.parents[1], 'top' / place)\n"
+        "print(place.relative_to('runs'), place == Path('runs/a/model.tar.gz'), sorted([Path('b'), Path('a')]))"
+    )
+    assert failures == []
+    assert printed == (
+        "runs/a/x runs/a/model.tar.pt ['.tar', '.gz'] runs top/runs/a/model.tar.gz\n"
+        "a/model.tar.gz True [PosixPath('a'), PosixPath('b')]\n"
+    )
 
 
 def test_files_beside_the_script_are_imported_and_named(tmp_path: Path) -> None:

@@ -91,8 +91,7 @@ class _Independent(Constraint):
     def _together(self, value: Tensor) -> Tensor:
         found = self._base.check(value)
         if found.dim() < self._axes:
-            message = f"Expected value.dim() >= {self.event_dim} but got {value.dim()}"
-            raise fail("value", message, ValueError)
+            raise fail("value", f"Expected value.dim() >= {self.event_dim} but got {value.dim()}", ValueError)
         kept = found.dim() - self._axes
         return found.reshape(*found.shape[:kept], -1).all(-1)
 

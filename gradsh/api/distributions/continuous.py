@@ -31,7 +31,6 @@ class Normal(Distribution):
     variance = property(lambda self: self.stddev.pow(2))
 
     def sample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample, without a gradient."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return find("normal")(self.loc.expand(shape), self.scale.expand(shape))
@@ -42,23 +41,19 @@ class Normal(Distribution):
         return self.loc + eps * self.scale
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         variance = self.scale**2
         log_scale = self.scale.log()
         return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         distance = (self._checked(value) - self.loc) * self.scale.reciprocal()
         return 0.5 * (1 + (distance / math.sqrt(2)).erf())
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
 
@@ -96,16 +91,13 @@ class Uniform(Distribution):
         return above.mul(below).log() - (self.high - self.low).log()
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         share = (self._checked(value) - self.low) / (self.high - self.low)
         return share.clamp(min=0, max=1)
 
     def icdf(self, value: object) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return (self.high - self.low).log()
 
 
@@ -131,20 +123,16 @@ class Exponential(Distribution):
         return find("empty")(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         return 1 - (-self.rate * self._checked(value)).exp()
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return -(-value).log1p() / self.rate
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return 1.0 - self.rate.log()
 
 
@@ -167,7 +155,6 @@ class Independent(Distribution):
         super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made.base_dist = self.base_dist.expand((*made.batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims]))
         return made
@@ -184,7 +171,6 @@ class Independent(Distribution):
 
     @property
     def support(self) -> Constraint:
-        """The constraint on values."""
         base = self.base_dist.support
         axes = self.reinterpreted_batch_ndims
         return constraints.independent(base, axes) if axes else base
@@ -194,11 +180,9 @@ class Independent(Distribution):
     variance = property(lambda self: self.base_dist.variance)
 
     def sample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample, without a gradient."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: object) -> Tensor:
@@ -210,10 +194,8 @@ class Independent(Distribution):
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Return all values, along a new first axis."""
         if self.reinterpreted_batch_ndims > 0:
-            message = "Enumeration over cartesian product is not implemented"
-            raise fail("type", message, NotImplementedError)
+            raise fail("type", "Enumeration over cartesian product is not implemented", NotImplementedError)
         return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self) -> str:

@@ -4,15 +4,8 @@ from typing import Any, Self
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.constraints import Constraint
-from gradsh.api.distributions.discrete import Categorical, _Discrete, _given
-from gradsh.api.distributions.distribution import (
-    Computed,
-    Constraints,
-    Distribution,
-    broadcast_all,
-    shape_of,
-    to_logits,
-)
+from gradsh.api.distributions.discrete import Categorical, _Binary
+from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all
 from gradsh.api.distributions.gamma import Gamma
 from gradsh.api.modes import no_grad
 from gradsh.api.settings import finfo
@@ -22,7 +15,7 @@ from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 
-class Geometric(_Discrete):
+class Geometric(_Binary):
     """The number of failures before the first success."""
 
     arg_constraints = Constraints(probs=constraints.unit_interval, logits=constraints.real)
@@ -30,11 +23,9 @@ class Geometric(_Discrete):
     has_enumerate_support = False
 
     def __init__(self, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
-        given = _given(probs, logits)
-        (self._param,) = broadcast_all(probs if given == "probs" else logits)
-        setattr(self, given, self._param)
-        super().__init__(shape_of(self._param, probs if given == "probs" else logits), validate_args=validate_args)
-        if self._validate_args and given == "probs" and not (self.probs > 0).all():
+        (shape,) = self._take(probs, logits)
+        super().__init__(shape, validate_args=validate_args)
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
             shape = tuple(self.probs.shape)
             message = (
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {shape}) of distribution {self!r} to be positive but "
@@ -42,12 +33,6 @@ class Geometric(_Discrete):
             )
             raise fail("value", message, ValueError)
 
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        return self._resized(batch_shape, batch_shape)
-
-    logits = Computed(lambda self: to_logits(self.probs, binary=True))
-    probs = Computed(lambda self: self.logits.sigmoid())
     mean = property(lambda self: 1.0 / self.probs - 1.0)
     mode = property(lambda self: find("zeros_like")(self.probs))
     variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
@@ -67,11 +52,25 @@ class Geometric(_Discrete):
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return find("binary_cross_entropy_with_logits")(self.logits, self.probs, reduction="none") / self.probs
 
 
-class Binomial(_Discrete):
+class _Counted(_Binary):
+    """What both have: a `total_count` beside the parameter."""
+
+    def _count(self, total_count: object, probs: object, logits: object) -> Size:
+        """Take the count and the parameter, in one dtype; return the batch shape."""
+        count, shape = self._take(probs, logits, total_count)
+        self.total_count = count.type_as(self._param)
+        return shape
+
+    def expand(self, batch_shape: object) -> Self:
+        made = super().expand(batch_shape)
+        made.total_count = self.total_count.expand(batch_shape)
+        return made
+
+
+class Binomial(_Counted):
     """The number of successes in `total_count` trials."""
 
     arg_constraints = Constraints(
@@ -79,21 +78,9 @@ class Binomial(_Discrete):
     )
 
     def __init__(self, total_count: object = 1, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
-        given = _given(probs, logits)
-        self.total_count, self._param = broadcast_all(total_count, probs if given == "probs" else logits)
-        self.total_count = self.total_count.type_as(self._param)
-        setattr(self, given, self._param)
-        super().__init__(shape_of(self._param, total_count, probs if given == "probs" else logits), validate_args=validate_args)
-
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._resized(batch_shape, batch_shape)
-        made.total_count = self.total_count.expand(batch_shape)
-        return made
+        super().__init__(self._count(total_count, probs, logits), validate_args=validate_args)
 
     support = property(lambda self: constraints.integer_interval(0, self.total_count))
-    logits = Computed(lambda self: to_logits(self.probs, binary=True))
-    probs = Computed(lambda self: self.logits.sigmoid())
     mean = property(lambda self: self.total_count * self.probs)
     mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
@@ -135,6 +122,7 @@ class Multinomial(Distribution):
     """How often each class comes in `total_count` draws."""
 
     arg_constraints = Constraints(probs=constraints.simplex, logits=constraints.real_vector)
+    _parts = ("_categorical",)
 
     def __init__(self, total_count: int = 1, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         if not isinstance(total_count, int):
@@ -142,12 +130,6 @@ class Multinomial(Distribution):
         self.total_count = total_count
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
-
-    def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._expanded(Size(batch_shape), {})
-        made._categorical = self._categorical.expand(batch_shape)
-        return made
 
     probs = property(lambda self: self._categorical.probs)
     logits = property(lambda self: self._categorical.logits)
@@ -190,7 +172,7 @@ class Multinomial(Distribution):
         return count * self._categorical.entropy() - (count + 1).lgamma() + (chances * orders).sum([0, -1])
 
 
-class NegativeBinomial(_Discrete):
+class NegativeBinomial(_Counted):
     """The number of successes before `total_count` failures."""
 
     arg_constraints = Constraints(
@@ -200,20 +182,9 @@ class NegativeBinomial(_Discrete):
     has_enumerate_support = False
 
     def __init__(self, total_count: object, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
-        given = _given(probs, logits)
-        self.total_count, self._param = broadcast_all(total_count, probs if given == "probs" else logits)
-        self.total_count = self.total_count.type_as(self._param)
-        setattr(self, given, self._param)
+        self._count(total_count, probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._resized(batch_shape, batch_shape)
-        made.total_count = self.total_count.expand(batch_shape)
-        return made
-
-    logits = Computed(lambda self: to_logits(self.probs, binary=True))
-    probs = Computed(lambda self: self.logits.sigmoid())
     mean = property(lambda self: self.total_count * self.logits.exp())
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
     variance = property(lambda self: self.mean / (-self.logits).sigmoid())

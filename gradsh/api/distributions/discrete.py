@@ -21,12 +21,11 @@ from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 
-def _given(probs: object, logits: object) -> str:
-    """Return which of the two was given; it has to be one."""
+def _given(probs: Any, logits: Any) -> tuple[str, Any]:
+    """Return the name and the value of which of the two was given; it has to be one."""
     if (probs is None) == (logits is None):
-        message = "Either `probs` or `logits` must be specified, but not both."
-        raise fail("value", message, ValueError)
-    return "logits" if probs is None else "probs"
+        raise fail("value", "Either `probs` or `logits` must be specified, but not both.", ValueError)
+    return ("logits", logits) if probs is None else ("probs", probs)
 
 
 class _Discrete(Distribution):
@@ -56,11 +55,9 @@ class Categorical(_Discrete):
     arg_constraints = Constraints(probs=constraints.simplex, logits=constraints.real_vector)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        given = _given(probs, logits)
-        value = probs if given == "probs" else logits
+        given, value = _given(probs, logits)
         if value.dim() < 1:
-            message = f"`{given}` parameter must be at least one-dimensional."
-            raise fail("value", message, ValueError)
+            raise fail("value", f"`{given}` parameter must be at least one-dimensional.", ValueError)
         if given == "probs":
             self._param = self.probs = value / value.sum(-1, keepdim=True)
         else:
@@ -69,7 +66,6 @@ class Categorical(_Discrete):
         super().__init__(self._param.size()[:-1], validate_args=validate_args)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, (*Size(batch_shape), self._num_events))
 
     support = property(lambda self: constraints.integer_interval(0, self._num_events - 1))
@@ -92,7 +88,6 @@ class Categorical(_Discrete):
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
@@ -107,45 +102,21 @@ class OneHotCategorical(Distribution):
     arg_constraints = Categorical.arg_constraints
     support = constraints.one_hot
     has_enumerate_support = True
+    _parts = ("_categorical",)
 
     def __init__(self, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
         shape = self._categorical.param_shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._expanded(Size(batch_shape), {})
-        made._categorical = self._categorical.expand(batch_shape)
-        return made
-
     def _one_hot(self, index: object) -> Tensor:
         return find("one_hot")(index, self._categorical._num_events).to(self._categorical._param)
 
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The log of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def mean(self) -> Tensor:
-        """The mean: the probabilities."""
-        return self._categorical.probs
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable vector."""
-        return self._one_hot(self.probs.argmax(dim=-1))
-
-    @property
-    def variance(self) -> Tensor:
-        """The variance."""
-        return self.probs * (1 - self.probs)
+    probs = property(lambda self: self._categorical.probs, doc="The probabilities.")
+    logits = property(lambda self: self._categorical.logits, doc="The log of the probabilities.")
+    mean = property(lambda self: self.probs, doc="The mean: the probabilities.")
+    mode = property(lambda self: self._one_hot(self.probs.argmax(dim=-1)), doc="The most probable vector.")
+    variance = property(lambda self: self.probs * (1 - self.probs), doc="The variance.")
 
     def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random vectors."""
@@ -157,7 +128,6 @@ class OneHotCategorical(Distribution):
         return self._categorical.log_prob(self._checked(value).max(-1)[1])
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -175,27 +145,33 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
-class Bernoulli(_Discrete):
+class _Binary(_Discrete):
+    """A distribution over the outcomes of trials that succeed with a probability."""
+
+    logits = Computed(lambda self: to_logits(self.probs, binary=True))
+    probs = Computed(lambda self: self.logits.sigmoid())
+
+    def _take(self, probs: object, logits: object, *more: object) -> Any:
+        """Take the parameter that was given, broadcast with `more`; return these, as tensors, and the batch shape."""
+        given, value = _given(probs, logits)
+        *others, self._param = broadcast_all(*more, value)
+        setattr(self, given, self._param)
+        return *others, shape_of(self._param, *more, value)
+
+    def expand(self, batch_shape: object) -> Self:
+        return self._resized(batch_shape, batch_shape)
+
+
+class Bernoulli(_Binary):
     """The distribution of 0 and 1."""
 
     arg_constraints = Constraints(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.boolean
 
     def __init__(self, probs: object = None, logits: object = None, validate_args: bool | None = None) -> None:
-        if _given(probs, logits) == "probs":
-            (self.probs,) = broadcast_all(probs)
-            self._param = self.probs
-        else:
-            (self.logits,) = broadcast_all(logits)
-            self._param = self.logits
-        super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
+        (shape,) = self._take(probs, logits)
+        super().__init__(shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        return self._resized(batch_shape, batch_shape)
-
-    logits = Computed(lambda self: to_logits(self.probs, binary=True))
-    probs = Computed(lambda self: self.logits.sigmoid())
     mean = property(lambda self: self.probs)
 
     @property
@@ -219,7 +195,6 @@ class Bernoulli(_Discrete):
         return -find("binary_cross_entropy_with_logits")(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return find("binary_cross_entropy_with_logits")(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -238,17 +213,9 @@ class Poisson(Distribution):
         (self.rate,) = broadcast_all(rate)
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.rate
-
+    mean = property(lambda self: self.rate, doc="The mean.")
     variance = mean
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable count."""
-        return self.rate.floor()
+    mode = property(lambda self: self.rate.floor(), doc="The most probable count.")
 
     def sample(self, sample_shape: object = ()) -> Tensor:
         """Return random counts."""

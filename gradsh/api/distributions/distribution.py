@@ -88,6 +88,8 @@ class Distribution(ScriptBase):
     has_enumerate_support = False
     _validate_args = True
     _parameters: tuple[str, ...] = ()
+    _parts: tuple[str, ...] = ()
+    """The distributions that this one is made of and that are expanded with it."""
 
     def __init__(
         self, batch_shape: Any = Size(), event_shape: Size = Size(), validate_args: bool | None = None  # noqa: B008
@@ -152,9 +154,13 @@ class Distribution(ScriptBase):
 
     def expand(self, batch_shape: Any) -> Self:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        if not self._parameters:
+        if not self._parameters and not self._parts:
             raise abstract()
-        return self._expanded(Size(batch_shape), {name: Size(batch_shape) for name in self._parameters})
+        shape = Size(batch_shape)
+        made = self._expanded(shape, dict.fromkeys(self._parameters, shape))
+        for name in self._parts:
+            setattr(made, name, getattr(self, name).expand(shape))
+        return made
 
     def _expanded(self, batch_shape: Size, shapes: dict[str, Size]) -> Self:
         made = object.__new__(type(self))

@@ -49,41 +49,26 @@ class Gamma(Distribution):
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(shape_of(self.concentration, concentration, rate), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable value."""
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        """The variance."""
-        return self.concentration / self.rate.pow(2)
+    mean = property(lambda self: self.concentration / self.rate, doc="The mean.")
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0), doc="The most probable value.")
+    variance = property(lambda self: self.concentration / self.rate.pow(2), doc="The variance.")
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         found = find("_standard_gamma")(self.concentration.expand(shape)) / self.rate.expand(shape)
         found.detach().clamp_(min=finfo(found.dtype).tiny)
         return found
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         power = find("xlogy")(self.concentration - 1, value)
         return find("xlogy")(self.concentration, self.rate) + power - self.rate * value - self.concentration.lgamma()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         shape = self.concentration
         return shape - self.rate.log() + shape.lgamma() + (1.0 - shape) * shape.digamma()
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         return find("igamma")(self.concentration, self.rate * self._checked(value))
 
 
@@ -101,14 +86,10 @@ class Dirichlet(Distribution):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         shape = Size(batch_shape)
         return self._expanded(shape, {"concentration": shape + self.event_shape})
 
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True), doc="The mean.")
 
     @property
     def mode(self) -> Tensor:
@@ -121,7 +102,6 @@ class Dirichlet(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
@@ -130,13 +110,11 @@ class Dirichlet(Distribution):
         return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         powers = find("xlogy")(self.concentration - 1.0, value).sum(-1)
         return powers + self.concentration.sum(-1).lgamma() - self.concentration.lgamma().sum(-1)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         count, total = self.concentration.size(-1), self.concentration.sum(-1)
         rest = ((self.concentration - 1.0) * self.concentration.digamma()).sum(-1)
         return self.concentration.lgamma().sum(-1) - total.lgamma() - (count - total) * total.digamma() - rest
@@ -148,38 +126,20 @@ class Beta(Distribution):
     arg_constraints = Constraints(concentration1=constraints.positive, concentration0=constraints.positive)
     support = constraints.unit_interval
     has_rsample = True
+    _parts = ("_dirichlet",)
 
     def __init__(self, concentration1: object, concentration0: object, validate_args: bool | None = None) -> None:
         both = broadcast_all(concentration1, concentration0)
         self._dirichlet = Dirichlet(find("stack")(list(both), -1))
         super().__init__(shape_of(both[0], concentration1, concentration0), validate_args=validate_args)
 
-    def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._expanded(Size(batch_shape), {})
-        made._dirichlet = self._dirichlet.expand(batch_shape)
-        return made
-
-    @property
-    def concentration1(self) -> Tensor:
-        """The weight of 1."""
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        """The weight of 0."""
-        return self._dirichlet.concentration[..., 1]
-
-    @property
-    def mean(self) -> Tensor:
-        """The mean."""
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
+    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0], doc="The weight of 1.")
+    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1], doc="The weight of 0.")
+    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0), doc="The mean.")
     mode = property(lambda self: self._dirichlet.mode[..., 0])
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
@@ -188,12 +148,10 @@ class Beta(Distribution):
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         return self._dirichlet.log_prob(find("stack")([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self._dirichlet.entropy()
 
 
@@ -214,6 +172,8 @@ class StudentT(Distribution):
     arg_constraints = Constraints(df=constraints.positive, loc=constraints.real, scale=constraints.positive)
     support = constraints.real
     has_rsample = True
+    _parameters = ("df", "loc", "scale")
+    _parts = ("_chi2",)
 
     def __init__(self, df: object, loc: object = 0.0, scale: object = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
@@ -221,13 +181,6 @@ class StudentT(Distribution):
         super().__init__(self.df.size(), validate_args=validate_args)
 
     mode = property(lambda self: self.loc)
-
-    def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        shape = Size(batch_shape)
-        made = self._expanded(shape, dict.fromkeys(("df", "loc", "scale"), shape))
-        made._chi2 = self._chi2.expand(shape)
-        return made
 
     @property
     def mean(self) -> Tensor:
@@ -246,20 +199,17 @@ class StudentT(Distribution):
         return found
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         normal = find("empty")(self._extended_shape(sample_shape), dtype=self.df.dtype).normal_()
         drawn = normal * find("rsqrt")(self._chi2.rsample(sample_shape) / self.df)
         return self.loc + self.scale * drawn
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         y = (self._checked(value) - self.loc) / self.scale
         half = 0.5 * self.df
         whole = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + half.lgamma() - (0.5 * (self.df + 1.0)).lgamma()
         return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - whole
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         df = self.df
         beta = (0.5 * df).lgamma() + math.lgamma(0.5) - (0.5 * (df + 1)).lgamma()
         return self.scale.log() + 0.5 * (df + 1) * ((0.5 * (df + 1)).digamma() - (0.5 * df).digamma()) + 0.5 * df.log() + beta

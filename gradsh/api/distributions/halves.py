@@ -1,7 +1,7 @@
 """The distributions of |x|, where x is normal or Cauchy's."""
 
 import math
-from typing import Any, Self
+from typing import Any
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.continuous import Normal
@@ -26,25 +26,17 @@ class _Half(TransformedDistribution):
     scale = property(lambda self: self.base_dist.scale)
     mode = property(lambda self: find("zeros_like")(self.scale))
 
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        return super().expand(batch_shape)
-
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         value = find("as_tensor")(self._checked(value), dtype=self.scale.dtype)
         return find("where")(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self.base_dist.entropy() - math.log(2)
 
     __repr__ = Distribution.__repr__

@@ -39,11 +39,6 @@ class MixtureSameFamily(Distribution):
         self.component_distribution = component_distribution
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        """False: a choice has no gradient."""
-        return False
-
     support = property(lambda self: self.component_distribution.support)
 
     def _weighted(self, values: Tensor) -> Tensor:
@@ -87,7 +82,6 @@ class MixtureSameFamily(Distribution):
             return drawn.gather(axis, index).squeeze(axis)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         made.mixture_distribution = self.mixture_distribution.expand(made.batch_shape)
         held = self.component_distribution.batch_shape[-1]

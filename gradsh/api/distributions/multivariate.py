@@ -64,7 +64,6 @@ class MultivariateNormal(Distribution):
             self._factor = _factor_of_inverse(matrix)
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         batch, event = Size(batch_shape), self._event_shape
         return self._expanded(batch, {"loc": Size((*batch, *event))} | dict.fromkeys(_MATRICES, Size((*batch, *event, *event))))
 
@@ -93,12 +92,10 @@ class MultivariateNormal(Distribution):
         return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         squared = distance(self._factor, self._checked(value) - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squared) - self._half_log_det()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
         return found.expand(self._batch_shape) if self._batch_shape else found
 

@@ -1,31 +1,19 @@
 """Distributions of powers: Pareto's, Weibull's, and that of the reciprocal of gamma distributed values."""
 
 import math
-from typing import Any, Self
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.continuous import Exponential
-from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all
+from gradsh.api.distributions.distribution import Constraints, broadcast_all
 from gradsh.api.distributions.gamma import Gamma
 from gradsh.api.distributions.tails import EULER
-from gradsh.api.distributions.transformed import TransformedDistribution
+from gradsh.api.distributions.transformed import MadeAnew
 from gradsh.api.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 
 
-class _Power(TransformedDistribution):
-    """A distribution that is made anew of its two parameters where they are expanded."""
-
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`."""
-        kind: Any = type(self)
-        return kind(*(getattr(self, name).expand(batch_shape) for name in self._parameters), validate_args=False)
-
-    __repr__ = Distribution.__repr__
-
-
-class Pareto(_Power):
+class Pareto(MadeAnew):
     """Pareto's distribution of values from `scale` on: their density falls with the power `alpha + 1`."""
 
     arg_constraints = Constraints(alpha=constraints.positive, scale=constraints.positive)
@@ -52,11 +40,10 @@ class Pareto(_Power):
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
-class Weibull(_Power):
+class Weibull(MadeAnew):
     """Weibull's distribution."""
 
     arg_constraints = Constraints(scale=constraints.positive, concentration=constraints.positive)
@@ -79,16 +66,14 @@ class Weibull(_Power):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         twice, once = (1 + 2 * self.concentration_reciprocal).lgamma(), (1 + self.concentration_reciprocal).lgamma()
         return self.scale.pow(2) * (twice.exp() - (2 * once).exp())
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return EULER * (1 - self.concentration_reciprocal) + (self.scale * self.concentration_reciprocal).log() + 1
 
 
-class InverseGamma(_Power):
+class InverseGamma(MadeAnew):
     """The distribution of 1 / x, where x is gamma distributed."""
 
     arg_constraints = Constraints(concentration=constraints.positive, rate=constraints.positive)
@@ -116,6 +101,5 @@ class InverseGamma(_Power):
         return find("where")(self.concentration > 2, finite, math.inf)
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()

@@ -1,6 +1,6 @@
 """Relaxed distributions: continuous ones near to those of zeros and ones, through which gradients pass."""
 
-from typing import Any, Self
+from typing import Any
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.discrete import Bernoulli, Categorical
@@ -10,7 +10,6 @@ from gradsh.api.distributions.transforms import ExpTransform, SigmoidTransform
 from gradsh.api.settings import finfo
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.size import Size
 
 
 def _inside(share: Any) -> Tensor:
@@ -24,16 +23,11 @@ class _OfDiscrete(Distribution):
 
     has_rsample = True
     _hard: Any
+    _parts = ("_hard",)
 
     probs = property(lambda self: self._hard.probs)
     logits = property(lambda self: self._hard.logits)
     param_shape = property(lambda self: self._hard.param_shape)
-
-    def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._expanded(Size(batch_shape), {})
-        made._hard = self._hard.expand(batch_shape)
-        return made
 
 
 class LogitRelaxedBernoulli(_OfDiscrete):
@@ -55,7 +49,6 @@ class LogitRelaxedBernoulli(_OfDiscrete):
         return (share.log() - (-share).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         logits, value = broadcast_all(self.logits, self._checked(value))
         away = logits - value.mul(self.temperature)
         return self.temperature.log() + away - 2 * away.exp().log1p()
@@ -79,7 +72,6 @@ class ExpRelaxedCategorical(_OfDiscrete):
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
     def log_prob(self, value: Any) -> Tensor:
-        """Return the log of the density at `value`."""
         count = self._event_shape[0]
         logits, value = broadcast_all(self.logits, self._checked(value))
         scale = find("full_like")(self.temperature, float(count)).lgamma() - self.temperature.log().mul(-(count - 1))

@@ -1,12 +1,12 @@
 """Distributions with heavy or long tails: Cauchy's and Gumbel's."""
 
 import math
-from typing import Any, Self
+from typing import Any
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.continuous import Uniform
 from gradsh.api.distributions.distribution import NUMBERS, Constraints, Distribution, broadcast_all, shape_of
-from gradsh.api.distributions.transformed import TransformedDistribution
+from gradsh.api.distributions.transformed import MadeAnew
 from gradsh.api.distributions.transforms import AffineTransform, ExpTransform
 from gradsh.api.settings import finfo
 from gradsh.engine.graph.tensor import Tensor
@@ -33,33 +33,29 @@ class Cauchy(Distribution):
     variance = property(lambda self: find("full")(self._extended_shape(), math.inf, dtype=self.loc.dtype))
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
         return self.loc + eps * self.scale
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         return find("atan")((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return find("tan")(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class Gumbel(TransformedDistribution):
+class Gumbel(MadeAnew):
     """Gumbel's distribution of largest values."""
 
     arg_constraints = Constraints(loc=constraints.real, scale=constraints.positive)
     support = constraints.real
+    _parameters = ("loc", "scale")
 
     def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -71,22 +67,14 @@ class Gumbel(TransformedDistribution):
         steps = [ExpTransform().inv, AffineTransform(0, -ones), ExpTransform().inv, AffineTransform(loc, -self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
 
-    def expand(self, batch_shape: object) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`."""
-        return type(self)(self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False)
-
     mean = property(lambda self: self.loc + self.scale * EULER)
     mode = property(lambda self: self.loc)
     stddev = property(lambda self: (math.pi / math.sqrt(6)) * self.scale)
     variance = property(lambda self: self.stddev.pow(2))
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         y = (self.loc - self._checked(value)) / self.scale
         return (y - y.exp()) - self.scale.log()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self.scale.log() + (1 + EULER)
-
-    __repr__ = Distribution.__repr__

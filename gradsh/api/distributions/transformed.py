@@ -23,8 +23,7 @@ class TransformedDistribution(Distribution):
     def __init__(self, base_distribution: Any, transforms: object, validate_args: bool | None = None) -> None:
         found = [transforms] if isinstance(transforms, Transform) else transforms
         if not isinstance(found, list) or not all(isinstance(one, Transform) for one in found):
-            message = f"transforms must be a Transform or list, but was {transforms}"
-            raise fail("value", message, ValueError)
+            raise fail("value", f"transforms must be a Transform or list, but was {transforms}", ValueError)
         self.base_dist = base_distribution
         self.transforms = found
         batch, event = base_distribution.batch_shape, base_distribution.event_shape
@@ -40,13 +39,11 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self) -> Constraint:
-        """The constraint on values."""
         found = self.transforms[-1].codomain if self.transforms else self.base_dist.support
         missing = len(self._event_shape) - found.event_dim
         return constraints.independent(found, missing) if missing > 0 else found
 
     def expand(self, batch_shape: Any) -> Self:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
         whole = (*made.batch_shape, *self._event_shape)
         made.base_dist = self.base_dist.expand(whole[: len(whole) - len(self.base_dist.event_shape)])
@@ -58,12 +55,10 @@ class TransformedDistribution(Distribution):
         return x
 
     def sample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample, without a gradient."""
         with no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         return self._transformed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: object) -> Tensor:
@@ -86,18 +81,27 @@ class TransformedDistribution(Distribution):
         return share if isinstance(sign, int) and sign == 1 else sign * (share - 0.5) + 0.5
 
     def cdf(self, value: Any) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         self._checked(value)
         for transform in reversed(self.transforms):
             value = transform.inverse(value)
         return self._monotone(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         return self._transformed(self.base_dist.icdf(self._monotone(value)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class MadeAnew(TransformedDistribution):
+    """A distribution that is made anew of its parameters where they are expanded."""
+
+    def expand(self, batch_shape: object) -> Self:
+        """Return this distribution with its parameters expanded to `batch_shape`."""
+        kind: Any = type(self)
+        return kind(*(getattr(self, name).expand(batch_shape) for name in self._parameters), validate_args=False)
+
+    __repr__ = Distribution.__repr__
 
 
 class LogNormal(TransformedDistribution):
@@ -116,12 +120,10 @@ class LogNormal(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
         squared = self.scale.pow(2)
         return squared.expm1() * (2 * self.loc + squared).exp()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return self.base_dist.entropy() + self.loc
 
 
@@ -143,26 +145,21 @@ class Laplace(Distribution):
     stddev = property(lambda self: 2**0.5 * self.scale)
 
     def rsample(self, sample_shape: object = ()) -> Tensor:
-        """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
         share = find("empty")(shape, dtype=self.loc.dtype).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * share.sign() * (-share.abs()).log1p()
 
     def log_prob(self, value: object) -> Tensor:
-        """Return the log of the density at `value`."""
         self._checked(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: object) -> Tensor:
-        """Return the cumulative probability up to `value`."""
         away = self._checked(value) - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
     def icdf(self, value: Any) -> Tensor:
-        """Return the value up to which the cumulative probability is `value`."""
         term = value - 0.5
         return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
 
     def entropy(self) -> Tensor:
-        """Return the entropy."""
         return 1 + (2 * self.scale).log()

@@ -83,7 +83,6 @@ class Inverse(Transform):
         return self._transform(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the log of how much volumes grow at `x`."""
         return -self._transform.log_abs_det_jacobian(y, x)
 
     def __repr__(self) -> str:
@@ -103,7 +102,6 @@ class ExpTransform(Transform):
         return y.log()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the log of how much volumes grow at `x`."""
         return x
 
 
@@ -142,7 +140,6 @@ class PowerTransform(Transform):
         return y.pow(1 / self.exponent)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the log of how much volumes grow at `x`."""
         return (self.exponent * y / x).abs().log()
 
 
@@ -162,7 +159,6 @@ class SigmoidTransform(Transform):
         return kept.log() - (-kept).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the log of how much volumes grow at `x`."""
         softplus = find("softplus")
         return -softplus(-x) - softplus(x)
 
@@ -197,7 +193,6 @@ class SoftplusTransform(Transform):
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the log of how much volumes grow at `x`."""
         return -find("softplus")(-x)
 
 
@@ -225,7 +220,6 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the log of how much volumes grow at `x`."""
         scale = self.scale
         found = scale.abs().log() if isinstance(scale, Tensor) else find("full_like")(x, math.log(abs(scale)))
         if self._axes:
@@ -259,7 +253,6 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the log of how much volumes grow at `x`."""
         found: Any = 0
         for part in self.parts:
             after = part(x)

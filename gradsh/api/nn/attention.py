@@ -114,7 +114,7 @@ class MultiheadAttention(Module):
                 "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
                 "`generate_square_subsequent_mask` to create this mask."
             )
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         hinted = is_causal and padding is None and not need_weights
         output, weights = self._attend(query, key, value, padding, None if hinted else mask, need_weights, hinted)
         if weights is not None and average_attn_weights:
@@ -217,7 +217,7 @@ class MultiheadAttention(Module):
         expected = (targets, sources) if mask.ndim == 2 else (batch * self.num_heads, targets, sources)
         if mask.shape != expected:
             message = f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {expected}."
-            raise fail("shape", message, RuntimeError, tensor=mask)
+            raise fail("shape", message, tensor=mask)
         return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
     def _extended(self, k: object, v: object, mask: object, padding: object, batch: int) -> tuple[Any, Any, Any, Any]:

@@ -15,7 +15,6 @@ class RNNCellBase(Module):
     """What cells share: weights for `gates` stacked gates."""
 
     gates = 1
-    state_words = "hidden"
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: object = None, dtype: object = None
@@ -66,17 +65,17 @@ class RNNCellBase(Module):
     def _check(self, input: Tensor, *states: Tensor) -> None:
         if input.shape[1] != self.input_size:
             message = f"input has inconsistent input_size: got {input.shape[1]} expected {self.input_size}"
-            raise fail("shape", message, RuntimeError, tensor=input)
+            raise fail("shape", message, tensor=input)
         for place, state in enumerate(states):
             if state.shape[1] != self.hidden_size:
                 message = (
                     f"hidden{place or ('0' if len(states) > 1 else '')} has inconsistent hidden_size: got "
                     f"{state.shape[1]}, expected {self.hidden_size}"
                 )
-                raise fail("shape", message, RuntimeError, tensor=state)
+                raise fail("shape", message, tensor=state)
             if state.shape[0] != input.shape[0]:
                 message = f"Input batch size {input.shape[0]} doesn't match hidden batch size {state.shape[0]}"
-                raise fail("shape", message, RuntimeError, tensor=state)
+                raise fail("shape", message, tensor=state)
 
     def _zeros(self, input: Tensor) -> Tensor:
         import numpy as np
@@ -107,7 +106,7 @@ class RNNCell(RNNCellBase):
         """Return the next hidden state, (N, hidden) or (hidden)."""
         input, states, batched = self._batched(input, hx)
         if self.nonlinearity not in {"tanh", "relu"}:
-            raise fail("value", f"Unknown nonlinearity: {self.nonlinearity}", RuntimeError)
+            raise fail("value", f"Unknown nonlinearity: {self.nonlinearity}")
         state = self._zeros(input) if hx is None else states[0] if batched else states[0].unsqueeze(0)
         self._check(input, state)
         found = plain_cell(input, state, self._weights(), self.nonlinearity)

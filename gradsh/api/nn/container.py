@@ -86,8 +86,7 @@ class Sequential(_Listed):
 
     def __add__(self, other: "Sequential") -> "Sequential":
         if not isinstance(other, Sequential):
-            kind = type(other)
-            message = f"add operator supports only objects of Sequential class, but {kind} is given."
+            message = f"add operator supports only objects of Sequential class, but {type(other)} is given."
             raise fail("value", message, ValueError)
         return Sequential(*self, *other)
 
@@ -182,11 +181,7 @@ class ModuleDict(Module):
         """Take out all modules."""
         self._modules.clear()
 
-    def pop(self, key: str) -> Any:
-        """Take a module out and return it."""
-        found = self[key]
-        del self[key]
-        return found
+    pop = _Listed.pop
 
     def update(self, modules: Any) -> None:
         """Add the pairs of a dictionary or a list."""

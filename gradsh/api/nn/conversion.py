@@ -66,8 +66,7 @@ def blank(shape: tuple[int, ...], dtype: Any) -> Parameter:
             raise fail("type", f"empty(): argument 'size' {found}", TypeError)
     if any(extent < 0 for extent in shape):
         extent = next(extent for extent in shape if extent < 0)
-        message = f"Trying to create tensor with negative dimension {extent}: {list(shape)}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", f"Trying to create tensor with negative dimension {extent}: {list(shape)}")
     return Parameter(make(np.zeros(shape, dtype)))
 
 

@@ -82,8 +82,7 @@ class Declared(Module):
         if missing:
             listed = missing[0] if len(missing) == 1 else ", ".join(missing[:-1]) + " and " + missing[-1]
             many = "s" * (len(missing) > 1)
-            message = f"{call} missing {len(missing)} required positional argument{many}: {listed}"
-            raise fail("type", message, TypeError)
+            raise fail("type", f"{call} missing {len(missing)} required positional argument{many}: {listed}", TypeError)
         return values
 
     def passed(self) -> dict[str, object]:

@@ -24,7 +24,7 @@ class UninitializedParameter(Parameter):
             "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
             "accessing their attributes."
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message)
 
     def numel(self) -> NoReturn:
         """Raise ValueError."""
@@ -118,7 +118,7 @@ class _LazyConvNd(_Lazy):
                 f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, "
                 f"but got input of size: {input.shape}"
             )
-            raise fail("shape", message, RuntimeError, tensor=input)
+            raise fail("shape", message, tensor=input)
         self.in_channels = int(input.shape[-n - 1])
         return {"weight": self.shape_of_weight()}
 

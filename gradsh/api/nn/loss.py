@@ -104,7 +104,7 @@ class LinearCrossEntropyLoss(Loss, function="linear_cross_entropy"):
         elif not 0 <= label_smoothing <= 1:
             message = f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
         if message:
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         super().__init__(weight=weight, label_smoothing=label_smoothing, **settings)
         self.num_classes, self.out_features = num_classes, out_features
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)

@@ -376,8 +376,7 @@ for part in (Walk, ModuleState):
 
 
 def _too_early(what: str, module: Module) -> Exception:
-    message = f"cannot assign {what} before Module.__init__() call"
-    return fail("attribute", message, AttributeError, owner=module)
+    return fail("attribute", f"cannot assign {what} before Module.__init__() call", AttributeError, owner=module)
 
 
 def _wrong(value: object, what: str, name: str, expected: str) -> Exception:

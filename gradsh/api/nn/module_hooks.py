@@ -85,7 +85,7 @@ def _before(
                 continue
             if not isinstance(found, tuple) or len(found) != 2:
                 message = f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {found}."
-                raise fail("value", message, RuntimeError)
+                raise fail("value", message)
             args, kwargs = found
         else:
             found = hook(module, args)
@@ -178,7 +178,7 @@ class _Around:
                     "Backward hook for Modules where no input requires gradient should always return None or None for all "
                     "gradients."
                 )
-                raise fail("value", message, RuntimeError)
+                raise fail("value", message)
         self.grad_outputs = None
 
 
@@ -188,7 +188,7 @@ def _replaced(gradients: tuple[Any, ...], found: Any, message: str) -> tuple[Any
         return gradients
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(gradients):
-        raise fail("value", f"{message}, got {len(found)}, but expected {len(gradients)}", RuntimeError)
+        raise fail("value", f"{message}, got {len(found)}, but expected {len(gradients)}")
     return found
 
 

@@ -67,8 +67,7 @@ class RNNBase(Module):
             if value <= 0:
                 raise fail("value", f"{name} must be greater than zero", ValueError)
         if self.proj_size < 0:
-            message = "proj_size should be a positive integer or zero to disable projections"
-            raise fail("value", message, ValueError)
+            raise fail("value", "proj_size should be a positive integer or zero to disable projections", ValueError)
         if self.proj_size >= self.hidden_size:
             raise fail("value", "proj_size has to be smaller than hidden_size", ValueError)
 
@@ -107,9 +106,6 @@ class RNNBase(Module):
         own = [self._parameters[name] for name in self._names[place]]
         return (own[0], own[1], own[2], own[3]) if self.bias else (own[0], own[1], None, None)
 
-    def _projection(self, place: int) -> Any:
-        return self._parameters[self._names[place][-1]] if self.proj_size else None
-
     # --- checks -------------------------------------------------------------------------------------------------------
 
     def _check_input(self, input: Tensor) -> None:
@@ -124,7 +120,7 @@ class RNNBase(Module):
             message = (
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
-            raise fail("shape", message, RuntimeError, tensor=input)
+            raise fail("shape", message, tensor=input)
 
     @property
     def _paired(self) -> bool:
@@ -139,7 +135,7 @@ class RNNBase(Module):
             sort = "unbatched 2-D" if input.ndim == 2 else "batched 3-D"
             got = f"({parts[0].ndim}-D, {parts[1].ndim}-D) tensors" if self._paired else f"{parts[0].ndim}-D tensor"
             message = f"For {sort} input, hx {'and cx ' * self._paired}should also be {input.ndim}-D but got {got}"
-            raise fail("shape", message, RuntimeError, tensor=parts[0])
+            raise fail("shape", message, tensor=parts[0])
 
     def _check_states(self, parts: Sequence[Tensor], batch: int) -> None:
         for number, (part, width) in enumerate(zip(parts, self._widths(), strict=True)):
@@ -150,8 +146,7 @@ class RNNBase(Module):
         directions = 2 if self.bidirectional else 1
         expected = (self.num_layers * directions, batch, size)
         if tuple(state.shape) != expected:
-            message = text.format(expected, list(state.shape))
-            raise fail("shape", message, RuntimeError, tensor=state)
+            raise fail("shape", text.format(expected, list(state.shape)), tensor=state)
 
     def _zeros(self, batch: int, size: int, like: Tensor) -> Tensor:
         directions = 2 if self.bidirectional else 1
@@ -184,7 +179,7 @@ class RNNBase(Module):
         w_ih, w_hh, b_ih, b_hh = self._weights(place)
         steps = list(find("unbind")(find("linear")(input, w_ih, b_ih), 0))
         if not steps:
-            raise fail("shape", "Expected sequence length to be larger than 0 in RNN", RuntimeError)
+            raise fail("shape", "Expected sequence length to be larger than 0 in RNN")
         outputs = []
         for step in reversed(steps) if reverse else steps:
             output, state = self._cell(step, state, (None, w_hh, None, b_hh), place)
@@ -268,8 +263,7 @@ class RNN(RNNBase):
         dtype: object = None,
     ) -> None:
         if nonlinearity not in {"tanh", "relu"}:
-            message = f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
-            raise fail("value", message, ValueError)
+            raise fail("value", f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.", ValueError)
         super().__init__(
             input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
         )
@@ -323,7 +317,7 @@ class LSTM(RNNBase):
 
     def _cell(self, step: object, state: Any, weights: Any, place: int) -> tuple[object, object]:
         h, c = lstm_cell(step, state, weights)
-        projection = self._projection(place)
+        projection = self._parameters[self._names[place][-1]] if self.proj_size else None
         if projection is not None:
             h = find("matmul")(h, projection.t())
         return h, (h, c)

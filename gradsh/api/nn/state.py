@@ -102,8 +102,7 @@ class ModuleState(ScriptBase):
             report.errors[:0] = head
         if report.errors:
             lines = "\n\t".join(report.errors)
-            message = f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}"
-            raise fail("key", message, RuntimeError)
+            raise fail("key", f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
         return IncompatibleKeys(report.missing, report.unexpected)
 
 

@@ -28,7 +28,7 @@ def _activation(given: Activation | None) -> Callable[[Any], Any]:
     if not isinstance(given, str):
         return given
     if given not in {"relu", "gelu"}:
-        raise fail("value", f"activation should be relu/gelu, not {given}", RuntimeError)
+        raise fail("value", f"activation should be relu/gelu, not {given}")
     return functional(given)
 
 
@@ -210,10 +210,9 @@ class Transformer(Module):
         """Return the decoded sequence."""
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
-            raise fail("shape", "the batch number of src and tgt must be equal", RuntimeError, tensor=src)
+            raise fail("shape", "the batch number of src and tgt must be equal", tensor=src)
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            message = "the feature number of src and tgt must be equal to d_model"
-            raise fail("shape", message, RuntimeError, tensor=src)
+            raise fail("shape", "the feature number of src and tgt must be equal to d_model", tensor=src)
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,

@@ -83,8 +83,6 @@ def averaged(state: ParamState, grad: Tensor, beta1: Any, beta2: Any) -> tuple[A
 class Adam(Optimizer):
     """Steps scaled by averages of gradients and of their squares."""
 
-    _decoupled = False
-
     def __init__(
         self, params: object, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
         amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,

@@ -16,8 +16,7 @@ def _check(owner: str, schedulers: Sequence[object], optimizer: object, none: st
         raise fail("value", f"{owner} expects at least one scheduler{none}, but got no scheduler.", ValueError)
     for place, one in enumerate(schedulers):
         if not hasattr(one, "optimizer"):
-            message = f"{owner} at index {place} should have `optimizer` as its attribute."
-            raise fail("type", message, TypeError)
+            raise fail("type", f"{owner} at index {place} should have `optimizer` as its attribute.", TypeError)
         if isinstance(one, ReduceLROnPlateau):
             message = (
                 f"{owner} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when "
@@ -190,7 +189,7 @@ class ReduceLROnPlateau(LRScheduler):
                     f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please "
                     "modify the `min_lrs` field to match the length of the `optimizer` param groups."
                 )
-                raise fail("value", message, RuntimeError)
+                raise fail("value", message)
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, bound in zip(groups, self.min_lrs, strict=True):
             rate = float(group["lr"])

@@ -28,8 +28,7 @@ class LBFGS(Optimizer):
             "tolerance_change": tolerance_change, "history_size": history_size, "line_search_fn": line_search_fn,
         })
         if len(self.param_groups) != 1:
-            message = "LBFGS doesn't support per-parameter options (parameter groups)"
-            raise fail("value", message, ValueError)
+            raise fail("value", "LBFGS doesn't support per-parameter options (parameter groups)", ValueError)
         self._tensors: list[Tensor] = self.param_groups[0]["params"]
 
     def _gradient(self) -> Array:
@@ -57,8 +56,7 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], object] | None = None) -> object:
         """Make up to max_iter iterations; return the loss of the first evaluation."""
         if closure is None:
-            message = "LBFGS.step() missing 1 required positional argument: 'closure'"
-            raise fail("type", message, TypeError)
+            raise fail("type", "LBFGS.step() missing 1 required positional argument: 'closure'", TypeError)
         with grad_mode(False):
             return self._iterate(closure)
 
@@ -119,7 +117,7 @@ class LBFGS(Optimizer):
         gradient: Array, slope: float,
     ) -> tuple[float, Array, float, int]:
         if group["line_search_fn"] != "strong_wolfe":
-            raise fail("value", "only 'strong_wolfe' is supported", RuntimeError)
+            raise fail("value", "only 'strong_wolfe' is supported")
         start = [one.array.copy() for one in self._tensors]
 
         def at(step: float) -> tuple[float, Array]:

@@ -1,6 +1,7 @@
 """The line search of L-BFGS: a step that satisfies the strong Wolfe conditions."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,16 +25,13 @@ def cubic_minimum(
     return min(max(x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2)), low), high)
 
 
-class _Point:
+class _Point(NamedTuple):
     """A step: its length, the loss and gradient there, and the slope along the direction."""
 
-    __slots__ = ("gradient", "loss", "slope", "t")
-
-    def __init__(self, t: float, loss: float, gradient: Array, slope: float) -> None:
-        self.t = t
-        self.loss = loss
-        self.gradient = gradient
-        self.slope = slope
+    t: float
+    loss: float
+    gradient: Array
+    slope: float
 
 
 def strong_wolfe(

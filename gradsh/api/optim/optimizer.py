@@ -63,12 +63,10 @@ OptimizerState.__module__ = "collections"
 class Optimizer(ScriptBase):
     """Base of the optimizers: `param_groups`, `state`, `defaults`, and a step over all parameters with a gradient."""
 
-    step_hooks: object
-
     def __init__(self, params: Any, defaults: dict[str, object]) -> None:
         self.defaults = defaults
         if defaults.get("fused") and defaults.get("differentiable"):
-            raise fail("value", "`fused` does not support `differentiable`", RuntimeError)
+            raise fail("value", "`fused` does not support `differentiable`")
         if isinstance(params, Tensor):
             message = (
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "

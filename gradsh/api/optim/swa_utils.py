@@ -77,7 +77,7 @@ class AveragedModel(Module):
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         """Call the averaged model."""
         return self.module(*args, **kwargs)
 
@@ -150,8 +150,7 @@ class SWALR(LRScheduler):
             message = f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             raise fail("value", message, ValueError)
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            message = f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
-            raise fail("value", message, ValueError)
+            raise fail("value", f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}", ValueError)
         self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)

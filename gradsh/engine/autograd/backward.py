@@ -205,8 +205,7 @@ def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | 
             raise fail("scalar", message, RuntimeError, tensor=tensor, index=place)
         return None
     if not isinstance(gradient, Tensor):
-        message = f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
-        raise fail("type", message, TypeError)
+        raise fail("type", f"gradients can be either Tensors or None, but got {type(gradient).__name__}", TypeError)
     have, want = gradient.array, tensor.array
     if have.shape != want.shape:
         message = (

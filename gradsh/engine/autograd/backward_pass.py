@@ -83,26 +83,8 @@ class BackwardPass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "__weakref__",
-        "alone",
-        "ambient",
-        "arriving",
-        "buffers",
-        "callbacks",
-        "captured",
-        "create",
-        "deferred",
-        "depth",
-        "leaves",
-        "location",
-        "needed",
-        "observer",
-        "order",
-        "position",
-        "retain",
-        "roots",
-        "sums",
-        "targets",
+        "__weakref__", "alone", "ambient", "arriving", "buffers", "callbacks", "captured", "create", "deferred",
+        "depth", "leaves", "location", "needed", "observer", "order", "position", "retain", "roots", "sums", "targets",
         "wrote",
     )
 
@@ -198,7 +180,7 @@ class BackwardPass:
                 "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently "
                 "not supported."
             )
-            raise fail("other", message, RuntimeError)
+            raise fail("other", message)
 
     def in_order(self) -> list[Node]:
         """Return the nodes in the order in which the pass runs them, each leaf where its last gradient arrives."""
@@ -481,4 +463,4 @@ def _check_nan(node: Node, results: Sequence[Any]) -> None:
         if array is not None and np.isnan(array).any():
             message = f"Function '{node.name()}' returned nan values in its {place}th output."
             first = tuple(int(n) for n in np.argwhere(np.isnan(array))[0]) if np.ndim(array) else ()
-            raise fail("value", message, RuntimeError, node=node, element=first, place=place, anomaly=True)
+            raise fail("value", message, node=node, element=first, place=place, anomaly=True)

@@ -28,8 +28,7 @@ from gradsh.text.fault import fail
 def register_hook(tensor: Tensor, hook: Callable[[Tensor], object]) -> Handle:
     """Call `hook(grad)` whenever the gradient of `tensor` is computed; what it returns replaces the gradient."""
     if not tensor.requires_grad:
-        message = "cannot register a hook on a tensor that doesn't require gradient"
-        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+        raise fail("no_grad", "cannot register a hook on a tensor that doesn't require gradient", tensor=tensor)
     edge = current_edge(tensor) if tensor._base is not None else tensor.edge
     if edge is None:
         return Handle(autograd_meta(tensor).hooks, hook)
@@ -40,19 +39,16 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], object]) -> Handle:
 def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], object]) -> Handle:
     """Call `hook(leaf)` after a backward pass has added to the leaf's `.grad`."""
     if not tensor.requires_grad:
-        message = "cannot register a hook on a tensor that doesn't require gradient"
-        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+        raise fail("no_grad", "cannot register a hook on a tensor that doesn't require gradient", tensor=tensor)
     if tensor.grad_fn is not None:
-        message = "post accumulate grad hooks cannot be registered on non-leaf tensors"
-        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+        raise fail("not_leaf", "post accumulate grad hooks cannot be registered on non-leaf tensors", tensor=tensor)
     return Handle(autograd_meta(tensor).post_hooks, hook)
 
 
 def retain_grad(tensor: Tensor) -> None:
     """Keep the gradient of a non-leaf in its `.grad` at each backward."""
     if not tensor.requires_grad:
-        message = "can't retain_grad on Tensor that has requires_grad=False"
-        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+        raise fail("no_grad", "can't retain_grad on Tensor that has requires_grad=False", tensor=tensor)
     edge = current_edge(tensor) if tensor._base is not None else tensor.edge
     if edge is None:
         return
@@ -86,8 +82,7 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., object]], grad: object) -> A
         if found is None:
             continue
         if not isinstance(found, Tensor):
-            message = f"expected Variable, but hook returned '{type(found).__name__}'"
-            raise fail("type", message, TypeError)
+            raise fail("type", f"expected Variable, but hook returned '{type(found).__name__}'", TypeError)
         _check_same(hook, value, found)
         value = found
     return value.array if plain and value is not None else value
@@ -97,22 +92,19 @@ def run_post_accumulate_hooks(leaf: Tensor) -> None:
     """Run the hooks that wait for a leaf's `.grad`; what they return has no place to go."""
     hooks = autograd_meta(leaf).post_hooks
     if hooks and run_tensor_hooks(hooks, leaf) is not leaf:
-        raise fail("other", "Tensor post accumulate grad hooks should return None.", RuntimeError, tensor=leaf)
+        raise fail("other", "Tensor post accumulate grad hooks should return None.", tensor=leaf)
 
 
 def _check_same(hook: Callable[..., object], before: Tensor | None, after: Tensor) -> None:
     """Refuse what a hook returned if it changed dtype or shape."""
     name = getattr(hook, "__name__", "hook")
     if before is None:
-        message = f"hook '{name}' has replaced a None with a value"
-        raise fail("grad_shape", message, RuntimeError, hook=hook)
+        raise fail("grad_shape", f"hook '{name}' has replaced a None with a value", hook=hook)
     if after.array.dtype != before.array.dtype:
         was, got = (type_name(one.array.dtype) for one in (before, after))
-        message = f"hook '{name}' has changed the type of value (was {was} got {got})"
-        raise fail("dtype", message, RuntimeError, hook=hook)
+        raise fail("dtype", f"hook '{name}' has changed the type of value (was {was} got {got})", hook=hook)
     if after.array.shape != before.array.shape:
-        message = f"hook '{name}' has changed the size of value"
-        raise fail("grad_shape", message, RuntimeError, hook=hook, shape=before.array.shape)
+        raise fail("grad_shape", f"hook '{name}' has changed the size of value", hook=hook, shape=before.array.shape)
 
 
 def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:
@@ -165,7 +157,7 @@ def _replaced(hook: Callable[..., object], found: object, before: list[Any]) -> 
     if len(given) != len(before):
         name = getattr(hook, "__name__", "hook")
         message = f"hook '{name}' has returned an incorrect number of values (got {len(given)}, but expected {len(before)})"
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     for old, new in zip(before, given, strict=True):
         if isinstance(new, Tensor) and old is not None:
             _check_same(hook, old if isinstance(old, Tensor) else make(np.asarray(old)), new)

@@ -18,26 +18,25 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     if not isinstance(value, (bool, int)):
         raise TypeError("requires_grad must be a bool")
     if value and tensor.array.dtype.kind != "f":
-        message = "only Tensors of floating point and complex dtype can require gradients"
-        raise fail("dtype", message, RuntimeError, tensor=tensor)
+        raise fail("dtype", "only Tensors of floating point and complex dtype can require gradients", tensor=tensor)
     if value and is_inference(tensor) and not inferring():
         message = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
-        raise fail("other", message, RuntimeError, tensor=tensor)
+        raise fail("other", message, tensor=tensor)
     if not value and tensor.edge is not None:  # not looked at anew, as in PyTorch: a view may not follow a write
         message = (
             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
             "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
         )
-        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+        raise fail("not_leaf", message, tensor=tensor)
     tensor.needs_grad = bool(value) or tensor.edge is not None
 
 
 def assign_requires_grad(tensor: Tensor, value: bool) -> None:
     """Set `tensor.requires_grad = value`: unlike the method it refuses a non-leaf that requires grad already."""
     if not isinstance(value, bool):
-        raise fail("type", "requires_grad must be a bool", RuntimeError, tensor=tensor)
+        raise fail("type", "requires_grad must be a bool", tensor=tensor)
     if value is True and tensor.edge is not None:
-        raise fail("not_leaf", "you can only change requires_grad flags of leaf variables.", RuntimeError, tensor=tensor)
+        raise fail("not_leaf", "you can only change requires_grad flags of leaf variables.", tensor=tensor)
     set_requires_grad(tensor, value)
 
 
@@ -47,35 +46,30 @@ def check_assigned_data(tensor: Tensor, value: object) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {class_name(value)}")
     if tensor.requires_grad and value.array.dtype.kind != "f":
         message = "data set to a tensor that requires gradients must be floating point or complex dtype"
-        raise fail("dtype", message, RuntimeError, tensor=tensor)
+        raise fail("dtype", message, tensor=tensor)
 
 
 def check_assigned_grad(tensor: Tensor, value: object) -> None:
     """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
     if not isinstance(value, Tensor):
-        message = f"assigned grad expected to be a Tensor or None but got grad of type {class_name(value)}"
-        raise TypeError(message)
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {class_name(value)}")
     if value is tensor:
-        raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)
+        raise fail("other", "can't assign Variable as its own grad", tensor=tensor)
     if value.array.dtype != tensor.array.dtype:
         message = (
-            f"attempting to assign a gradient with dtype '{_type_word(value)}' to a tensor with grad_dtype "
+            f"attempting to assign a gradient with dtype '{value.dtype.title.lower()}' to a tensor with grad_dtype "
             f"'{tensor.dtype.title}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
             "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
             "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
             "that assume they match."
         )
-        raise fail("dtype", message, RuntimeError, tensor=tensor)
+        raise fail("dtype", message, tensor=tensor)
     if value.array.shape != tensor.array.shape:
         message = (
             f"attempting to assign a gradient of size '{_sizes(value)}' to a tensor of size '{_sizes(tensor)}'. "
             "Please ensure that the gradient and the tensor are the same size"
         )
-        raise fail("grad_shape", message, RuntimeError, tensor=tensor)
-
-
-def _type_word(tensor: Tensor) -> str:
-    return tensor.dtype.title.lower()
+        raise fail("grad_shape", message, tensor=tensor)
 
 
 def _sizes(tensor: Tensor) -> str:
@@ -92,7 +86,7 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
             "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
             "see https://github.com/pytorch/pytorch/pull/103001"
         )
-        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+        raise fail("not_leaf", message, tensor=tensor)
     fresh = object.__new__(type(tensor))
     array, alone = tensor.array, isinstance(tensor, Parameter)  # which shares its copy with nobody
     fresh.array = array.copy("K") if alone and array.flags.forc else copied_within(array, {} if alone else memo)

@@ -392,7 +392,6 @@ def _check_writable(target: Tensor, result: Array) -> None:
     array = target.array
     if result.dtype != array.dtype and of_numpy(result.dtype).category > of_numpy(array.dtype).category:
         a, b = of_numpy(result.dtype).title, of_numpy(array.dtype).title
-        message = f"result type {a} can't be cast to the desired output type {b}"
-        raise fail("dtype", message, RuntimeError, tensor=target)
+        raise fail("dtype", f"result type {a} can't be cast to the desired output type {b}", tensor=target)
     if result.shape != array.shape:
         check_written_shape(array.shape, result.shape, tensor=target)

@@ -272,7 +272,6 @@ class CompactNode(OpNode):
         elif self.raw is not FREED:
             super().free(location)
 
-
     def hold(self) -> object:
         """Return what the node has saved, for `put_back`: its slots as they stand."""
         return _HeldSlots(self.slots()) if self.raw is SAVED else self.entries

@@ -32,7 +32,7 @@ class InferenceCounter(VersionCounter):
     @property
     def version(self) -> int:
         """Refuse: whoever asks for a version means to check it later."""
-        raise fail("other", _SAVED, RuntimeError)
+        raise fail("other", _SAVED)
 
     @version.setter
     def version(self, value: int) -> None:
@@ -41,7 +41,7 @@ class InferenceCounter(VersionCounter):
     def bump(self, location: object) -> None:
         """Take a write within inference mode; refuse one outside of it."""
         if not inferring():
-            raise fail("other", _WRITTEN, RuntimeError)
+            raise fail("other", _WRITTEN)
 
 
 def inferring() -> bool:
@@ -70,7 +70,7 @@ def is_inference(tensor: Tensor) -> bool:
 def version_of(tensor: Tensor) -> int:
     """Return a tensor's version; an inference tensor has none."""
     if is_inference(tensor):
-        raise fail("other", "Inference tensors do not track version counter.", RuntimeError, tensor=tensor)
+        raise fail("other", "Inference tensors do not track version counter.", tensor=tensor)
     return tensor.counter.version
 
 

@@ -84,8 +84,7 @@ class OpNode(Node):
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Return the gradients of the inputs by the record's formulas."""
         if not self.record.node:
-            message = f"derivative for aten::{self.record.name} is not implemented"
-            raise fail("other", message, RuntimeError, node=self)
+            raise fail("other", f"derivative for aten::{self.record.name} is not implemented", node=self)
         as_tensor = any(isinstance(grad, Tensor) for grad in grads)
         saved = self._saved(as_tensor) if self.raw else {}
         results: list[object] = [None] * len(self.edges)
@@ -206,7 +205,7 @@ def invalid_gradient(node: Node, target: int, got: tuple[int, ...], shape: tuple
         f"Function {node.name()} returned an invalid gradient at index {target} - got {list(got)} but expected shape "
         f"compatible with {list(shape)}"
     )
-    return fail("grad_shape", message, RuntimeError, node=node)
+    return fail("grad_shape", message, node=node)
 
 
 def sum_tensor_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -368,6 +367,6 @@ def keep(value: Any) -> SavedVariable | None:
     return SavedVariable(np.asarray(value, wide), VersionCounter(), 0, NUMBER)
 
 
-def keep_array(array: Array, edge: Edge | None = None) -> SavedVariable:
+def keep_array(array: Array) -> SavedVariable:
     """Keep an array that only the graph holds."""
-    return SavedVariable(array, VersionCounter(), 0, edge)
+    return SavedVariable(array, VersionCounter(), 0, None)

@@ -60,7 +60,7 @@ def _check_same(record: Overload, operands: Sequence[Array]) -> None:
     for index, name in enumerate(names):
         if name != names[0]:
             message = _different(record.name, index, names, [cpp_name(one.dtype) for one in operands])
-            raise fail("dtype", message, RuntimeError, operation=record.name)
+            raise fail("dtype", message, operation=record.name)
 
 
 def _different(operation: str, index: int, names: list[str], in_cpp: list[str]) -> str:

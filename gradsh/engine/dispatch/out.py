@@ -70,7 +70,7 @@ def into(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, obj
             f"{operation.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-        raise fail("other", message, RuntimeError)
+        raise fail("other", message)
     if current().saved_hooks and any(
         tangent_of(one, level) is not None for level in levels() for one in (*_tensors(args), *_tensors(rest.values()), *outs)
     ):
@@ -88,7 +88,7 @@ def into(operation: "Operation", args: tuple[object, ...], kwargs: dict[str, obj
             message = (
                 f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}"
             )
-            raise fail("shape", message, RuntimeError, tensor=target)
+            raise fail("shape", message, tensor=target)
         _write(target, result, inputs)
     return named_result(f"{found.operation}_out", found.names, list(outs)) if isinstance(found, NamedResult) else out
 
@@ -97,8 +97,7 @@ def _shared_dtype(out: Tensor, dtype: object) -> DType:
     """Return the dtype in which a factory makes its values: that of `out`; raises RuntimeError where another is asked for."""
     kind, asked = of_numpy(out.array.dtype), as_dtype(dtype)
     if asked is not None and asked != kind:
-        message = f"dtype {asked.title} does not match dtype of out parameter ({kind.title})"
-        raise fail("dtype", message, RuntimeError, tensor=out)
+        raise fail("dtype", f"dtype {asked.title} does not match dtype of out parameter ({kind.title})", tensor=out)
     return kind
 
 
@@ -116,7 +115,7 @@ def _write(target: Tensor, result: Tensor, inputs: list[Any]) -> None:
     to, source = target.array, result.array
     if of_numpy(source.dtype).category > of_numpy(to.dtype).category:
         a, b = of_numpy(source.dtype).title, of_numpy(to.dtype).title
-        raise fail("dtype", f"result type {a} can't be cast to the desired output type {b}", RuntimeError, tensor=target)
+        raise fail("dtype", f"result type {a} can't be cast to the desired output type {b}", tensor=target)
     if to.shape != source.shape:
         if to.size:
             current().warning(

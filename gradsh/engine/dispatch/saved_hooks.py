@@ -91,7 +91,7 @@ def _packed(node: "Node", name: str, kept: SavedVariable, pack: Any, unpacker: o
             "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
             "to perform in-place operations on the input to a pack hook."
         )
-        raise fail("other", message, RuntimeError)
+        raise fail("other", message)
     if value is shown:
         value = shown.detach()  # the tensor itself would keep its own node alive; unpacking puts it back in its place
     return SavedVariable(None, kept.counter, before, kept.edge, (unpacker, value, kept.array.shape, kept.array.dtype))
@@ -105,7 +105,7 @@ def unpack(node: "Node", kept: SavedVariable, as_tensor: bool) -> ArrayOrTensor:
             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
             "out-of-place `.detach()` instead"
         )
-        raise fail("other", message, RuntimeError, node=node)
+        raise fail("other", message, node=node)
     found = unpacker(value)
     if not isinstance(found, Tensor):
         got = type(found).__name__
@@ -130,7 +130,7 @@ class RawSaved:
     def __new__(cls, *place: object) -> "RawSaved":
         """Refuse a place that no node gave."""
         if not place:
-            raise fail("type", "Trying to create a SavedTensor object from Python is forbidden.", RuntimeError)
+            raise fail("type", "Trying to create a SavedTensor object from Python is forbidden.")
         return object.__new__(cls)
 
     def __init__(self, node: "Node", index: int, part: int | None = None) -> None:
@@ -152,13 +152,13 @@ class RawSaved:
         entries = list(node.entries)
         entry = entries[self.index] if self.part is None else entries[self.index][self.part]
         if entry is None:
-            raise fail("other", "Calling register_hooks on a saved tensor with value None is forbidden", RuntimeError, node=node)
+            raise fail("other", "Calling register_hooks on a saved tensor with value None is forbidden", node=node)
         if type(entry) is list or entry.packed is not None:
             message = (
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at "
                 "a time."
             )
-            raise fail("other", message, RuntimeError, node=node)
+            raise fail("other", message, node=node)
         packed = _packed(node, node.saved_names()[self.index], entry, *hooks)
         if self.part is None:
             entries[self.index] = packed

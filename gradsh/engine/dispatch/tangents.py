@@ -169,7 +169,7 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor, written: bool = F
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(tensor.array.shape)} while the given forward gradient is of size {list(tangent.array.shape)}."
         )
-        raise fail("shape", message, RuntimeError, tensor=tensor)
+        raise fail("shape", message, tensor=tensor)
     with beneath(level):
         before = tangent_of(tensor, level)
         view = None if tensor.meta is None else tensor.meta.view

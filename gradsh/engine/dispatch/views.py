@@ -104,12 +104,12 @@ def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
     """Return the error for a write that reaches a view whose history could not follow it."""
     writes = tensor.counter.writes_since(view.version)
     message = _sentence(view.creation, tensor.edge, modified)
-    return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.location, writes=writes)
+    return fail("view_inplace", message, tensor=tensor, built_where=view.location, writes=writes)
 
 
 def refused_saved(creation: str, edge: Edge | None, node: Node) -> Exception:
     """Return the error for a view that a node saved, when its memory was written and the view cannot follow."""
-    return fail("view_inplace", _sentence(creation, edge, _BASE), RuntimeError, node=node, built_where=node.location)
+    return fail("view_inplace", _sentence(creation, edge, _BASE), node=node, built_where=node.location)
 
 
 def refreshed_edge(tensor: Tensor) -> Edge | None:
@@ -152,10 +152,10 @@ def check_inplace(tensor: Tensor) -> None:
             raise _refusal(tensor, view, "is being")
         if tracked and view.base.edge is None:
             message = "a view of a leaf Variable that requires grad is being used in an in-place operation."
-            raise fail("leaf_inplace", message, RuntimeError, tensor=tensor, leaf=view.base)
+            raise fail("leaf_inplace", message, tensor=tensor, leaf=view.base)
     if tracked and tensor.edge is None:
         message = "a leaf Variable that requires grad is being used in an in-place operation."
-        raise fail("leaf_inplace", message, RuntimeError, tensor=tensor, leaf=tensor)
+        raise fail("leaf_inplace", message, tensor=tensor, leaf=tensor)
 
 
 def rebase(tensor: Tensor, node: Node) -> None:

@@ -75,7 +75,7 @@ def with_single_default(make: Callable[[], Any]) -> Any:
 
 def _unsupported(kernel: str, title: str) -> Exception:
     if " " in kernel:
-        return fail("dtype", kernel.format(title=title), RuntimeError)
+        return fail("dtype", kernel.format(title=title))
     return fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
 
 

@@ -24,7 +24,7 @@ class Error(Node):
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Refuse."""
         del grads, needs
-        raise fail("other", self.message, RuntimeError, node=self)
+        raise fail("other", self.message, node=self)
 
 
 def delayed_error(message: str, values: Sequence[object]) -> list[object]:

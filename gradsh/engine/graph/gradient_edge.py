@@ -26,8 +26,7 @@ def tensor_at(value: object) -> object:
         return value
     node, output = behind(value.node), value.output_nr
     if not isinstance(node, Node):
-        message = f"GradientEdge's first object must be an autograd.graph.Node but got {type(node).__name__}"
-        raise fail("type", message, RuntimeError)
+        raise fail("type", f"GradientEdge's first object must be an autograd.graph.Node but got {type(node).__name__}")
     if isinstance(node, AccumulateGrad):
         if gradient_edge(node.variable) == (node, 0):
             return node.variable

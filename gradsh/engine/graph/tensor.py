@@ -264,7 +264,7 @@ class Parameter(Tensor):
         fresh.needs_grad = False
         if requires_grad:
             if fresh.array.dtype.kind != "f":
-                raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients", RuntimeError)
+                raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients")
             fresh.requires_grad_()
         return fresh
 

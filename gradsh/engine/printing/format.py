@@ -46,13 +46,8 @@ class PrintOptions:
         return {name: getattr(self, name) for name in ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")}
 
     def set_printoptions(
-        self,
-        precision: int | None = None,
-        threshold: float | None = None,
-        edgeitems: int | None = None,
-        linewidth: float | None = None,
-        profile: str | None = None,
-        sci_mode: bool | None = None,
+        self, precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+        linewidth: float | None = None, profile: str | None = None, sci_mode: bool | None = None,
     ) -> None:
         """Take a profile ("default", "short", "full"; others change nothing), then the options that are given.
 
@@ -195,14 +190,8 @@ def _body(array: Array, indent: int, options: PrintOptions) -> str:
 
 
 def format_tensor(
-    array: Array,
-    *,
-    options: PrintOptions,
-    prefix: str = "tensor(",
-    dtype_suffix: str | None = None,
-    grad_fn: str | None = None,
-    requires_grad: bool = False,
-    tangent: object = None,
+    array: Array, *, options: PrintOptions, prefix: str = "tensor(", dtype_suffix: str | None = None,
+    grad_fn: str | None = None, requires_grad: bool = False, tangent: object = None,
 ) -> str:
     """Return PyTorch's `repr` of a tensor with the values of `array` (bool, integer or floating point).
 

@@ -9,7 +9,6 @@ from gradsh.engine.values.reduced import BFLOAT16, FLOAT16, cast
 from gradsh.text.fault import fail
 
 _DIGITS = {np.dtype(np.float32): 24, np.dtype(np.float64): 53, FLOAT16: 11, BFLOAT16: 8}
-_MASK64 = (1 << 64) - 1
 
 
 def element_count(shape: tuple[int, ...]) -> int:

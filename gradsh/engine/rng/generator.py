@@ -172,12 +172,7 @@ class Generator:
         return values.reshape(shape)
 
     def normal(
-        self,
-        shape: Shape,
-        mean: float = 0.0,
-        std: float = 1.0,
-        dtype: NumpyDType = _FLOAT32,
-        contiguous: bool = True,
+        self, shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: NumpyDType = _FLOAT32, contiguous: bool = True,
     ) -> Array:
         """Return normal numbers: in blocks of 16 where contiguous and that many, else one by one in float64.
 

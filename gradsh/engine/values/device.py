@@ -32,7 +32,7 @@ def check_factory_device(device: object) -> None:
 def check_gpu(device: object) -> None:
     """Refuse what `cuda(device)` is given: another device than a GPU, as PyTorch does, and a GPU, unless the session ignores it."""
     if isinstance(device, (str, Device)) and type_of(device) in DEVICES and type_of(device) != "cuda":
-        raise fail("value", "Invalid device, must be cuda device", RuntimeError)
+        raise fail("value", "Invalid device, must be cuda device")
     check_device("cuda" if device is None else device)
 
 
@@ -43,7 +43,7 @@ def type_of(device: object) -> str:
 
 def no_accelerator() -> Exception:
     """Return the error for a device that is given as a number, which PyTorch takes for one of an accelerator."""
-    return fail("value", "Cannot access accelerator device when none is available.", RuntimeError, device="cuda", way=CUDA_WAY)
+    return fail("value", "Cannot access accelerator device when none is available.", device="cuda", way=CUDA_WAY)
 
 
 def no_device(name: str) -> Exception:
@@ -53,12 +53,12 @@ def no_device(name: str) -> Exception:
     if name == "xpu":
         return fail("value", "Torch not compiled with XPU enabled", AssertionError, device=name, way=CUDA_WAY)
     if name in DEVICES and name not in {"meta", "hpu", "mtia"}:
-        return fail("value", f"PyTorch is not linked with support for {name} devices", RuntimeError, device=name, way=CUDA_WAY)
+        return fail("value", f"PyTorch is not linked with support for {name} devices", device=name, way=CUDA_WAY)
     if name in DEVICES:
         way = "leave the device out, or run the program on PyTorch: `gradsh trace FILE`"
-        return fail("value", f"gradsh computes on the CPU, not on the device {name}", RuntimeError, device=name, way=way)
+        return fail("value", f"gradsh computes on the CPU, not on the device {name}", device=name, way=way)
     message = f"Expected one of {', '.join(DEVICES)}, privateuseone device type at start of device string: {name}"
-    return fail("value", message, RuntimeError, device=name)
+    return fail("value", message, device=name)
 
 
 class Device:
@@ -84,10 +84,9 @@ class Device:
             raise fail("type", f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}", TypeError)
         name, number = ("cpu", None) if isinstance(type, int) else _parts(type)
         if number is not None and index is not None:
-            message = f"type (string) must not include an index because index was passed explicitly: {type}"
-            raise fail("value", message, RuntimeError)
+            raise fail("value", f"type (string) must not include an index because index was passed explicitly: {type}")
         if index is not None and index < 0:
-            raise fail("value", "Device index must not be negative", RuntimeError)
+            raise fail("value", "Device index must not be negative")
         index = number if index is None else index
         return CPU if anywhere or (name, index) == ("cpu", None) else made(name, index)
 
@@ -117,7 +116,7 @@ def _parts(text: str) -> tuple[str, int | None]:
     if name not in DEVICES:
         raise no_device(name)
     if colon and not _INDEX.fullmatch(number):
-        raise fail("value", f"Invalid device string: '{text}'", RuntimeError)
+        raise fail("value", f"Invalid device string: '{text}'")
     return name, int(number) if colon else None
 
 

@@ -23,7 +23,7 @@ def check_distinct(target: Array) -> None:
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location. Please clone() the tensor before performing the operation."
             )
-            raise fail("other", message, RuntimeError)
+            raise fail("other", message)
 
 
 def check_not_zeros(target: Array) -> None:
@@ -33,7 +33,7 @@ def check_not_zeros(target: Array) -> None:
     """
     if stands_for_zeros(target):
         message = "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a mutable tensor."
-        raise fail("other", message, RuntimeError)
+        raise fail("other", message)
 
 
 def check_apart(target: Array, inputs: Iterable[object]) -> None:
@@ -99,7 +99,7 @@ def _shared() -> Exception:
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
         "memory location. Please clone() the tensor before performing the operation."
     )
-    return fail("other", message, RuntimeError)
+    return fail("other", message)
 
 
 def _same(a: Array, b: Array) -> bool:

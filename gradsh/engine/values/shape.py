@@ -27,7 +27,7 @@ def wrap_dims(dims: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     wrapped = tuple(wrap_dim(dim, ndim) for dim in dims)
     for place, dim in enumerate(wrapped):
         if dim in wrapped[:place]:
-            raise fail("value", f"dim {dim} appears multiple times in the list of dims", RuntimeError)
+            raise fail("value", f"dim {dim} appears multiple times in the list of dims")
     return wrapped if ndim else ()
 
 
@@ -45,7 +45,7 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
             message = (
                 f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {dim}"
             )
-            raise fail("shape", message, RuntimeError, shapes=(a, b), dim=dim)
+            raise fail("shape", message, shapes=(a, b), dim=dim)
         result.append(y if x == 1 else x)
     return tuple(reversed(result))
 

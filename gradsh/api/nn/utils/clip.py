@@ -33,7 +33,7 @@ def get_total_norm(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     return total
 
 
@@ -66,7 +66,7 @@ def clip_grad_value_(parameters: object, clip_value: float, foreach: bool | None
             "Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  If so, "
             "please report an enhancement request to PyTorch.)"
         )
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     for grad in gradients:
         check_not_zeros(grad.array)
         np.clip(grad.array, -float(clip_value), float(clip_value), out=grad.array)

@@ -57,19 +57,19 @@ def _check_lengths(lengths: Array, batch: int, longest: int) -> None:
     """Refuse lengths that the padded tensor does not have. Raises RuntimeError."""
     if len(lengths) != batch:
         text = f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={batch})"
-        raise fail("shape", text, RuntimeError)
+        raise fail("shape", text)
     if (lengths <= 0).any():
         text = "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
-        raise fail("value", text, RuntimeError)
+        raise fail("value", text)
     if (lengths[:-1] < lengths[1:]).any():
         text = (
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to "
             "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability."
         )
-        raise fail("value", text, RuntimeError)
+        raise fail("value", text)
     if lengths[0] > longest:
         text = f"start (0) + length ({lengths[0]}) exceeds dimension size ({longest})."
-        raise fail("shape", text, RuntimeError)
+        raise fail("shape", text)
 
 
 def _inverse(order: Any) -> Tensor:

@@ -4,7 +4,8 @@ The module gets a class of its own with a property for the tensor; what it is co
 `module.parametrizations`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradsh.api.nn.container import ModuleDict, ModuleList
@@ -21,17 +22,15 @@ _MARK = ".parametrized"
 """What the class of a parametrized module carries; no script can name it."""
 
 
-class cached:
-    """A context in which a parametrized tensor is computed once, when it is first read."""
-
-    __script_attributes__ = frozenset({"__enter__", "__exit__"})
-
-    def __enter__(self) -> None:
-        open_tables = current().flags.setdefault(_CACHE, [])
-        open_tables.append(open_tables[-1] if open_tables else {})
-
-    def __exit__(self, *_: object) -> None:
-        current().flags[_CACHE].pop()
+@contextmanager
+def cached() -> Iterator[None]:
+    """Compute a parametrized tensor once within the block, when it is first read."""
+    open_tables = current().flags.setdefault(_CACHE, [])
+    open_tables.append(open_tables[-1] if open_tables else {})
+    try:
+        yield
+    finally:
+        open_tables.pop()
 
 
 class ParametrizationList(ModuleList):
@@ -99,8 +98,7 @@ class ParametrizationList(ModuleList):
         with grad_mode(False):
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
-                    message = f"parametrization {type(module).__name__} does not implement right_inverse."
-                    raise fail("other", message, RuntimeError)
+                    raise fail("other", f"parametrization {type(module).__name__} does not implement right_inverse.")
                 value = module.right_inverse(value)
             found = [value] if self.is_tensor else list(value)
             for part, one in zip(self.originals(), found, strict=True):

@@ -14,7 +14,7 @@ def pad_sequence(
 ) -> Tensor:
     """Return the sequences (L, …) as one tensor (longest, N, …), or (N, longest, …) with batch_first."""
     if padding_side not in {"left", "right"}:
-        raise fail("value", f"Expected padding_side to be one of left or right, but got {padding_side}.", RuntimeError)
+        raise fail("value", f"Expected padding_side to be one of left or right, but got {padding_side}.")
     given = list(sequences)
     longest = max(one.shape[0] for one in given)
     shape = (len(given), longest) if batch_first else (longest, len(given))
