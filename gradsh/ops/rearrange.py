@@ -9,6 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.copy_cast import fresh
 from gradsh.ops.shape import reshape
@@ -78,7 +79,7 @@ def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
     if quarter == 0:
         return np.array(self, order="C")
     axes = (first, second) if quarter == 2 else (second,) if quarter == 1 else (first,)
-    turned = np.array(np.flip(self, axes), order="K")
+    turned = in_order(_flip(self, axes), order_of(self.shape, [self]))
     return turned if quarter == 2 else turned.swapaxes(first, second)
 
 
