@@ -21,6 +21,8 @@ from gradsh.text.fault import fail
 class Dataset(ScriptBase):
     """Base of datasets: `__getitem__(index)` and `__len__()`."""
 
+    __script_bag__ = True
+
     def __getitem__(self, index: Any) -> object:
         raise fail("type", "Subclasses of Dataset should implement __getitem__.", NotImplementedError)
 
@@ -30,6 +32,8 @@ class Dataset(ScriptBase):
 
 class IterableDataset(Dataset):
     """Base of datasets that are gone through and have no indices: `__iter__()`."""
+
+    __script_bag__ = True
 
     def __add__(self, other: Dataset) -> "ChainDataset":  # type: ignore[override]
         return ChainDataset([self, other])
@@ -126,6 +130,8 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
 
 class Sampler(ScriptBase):
     """Base of samplers: `__iter__()` gives indices."""
+
+    __script_bag__ = True
 
 
 class SequentialSampler(Sampler):

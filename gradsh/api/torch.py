@@ -77,7 +77,7 @@ _DISTRIBUTIONS = {
     "counts": "Geometric Binomial Multinomial NegativeBinomial", "halves": "HalfNormal HalfCauchy", "powers": "Pareto Weibull InverseGamma",
     "relaxed": "RelaxedBernoulli RelaxedOneHotCategorical",
     "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
-    "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
+    "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence register_kl",
 }
 _DATA_FILES = {
     "dataset": "Dataset TensorDataset ConcatDataset ChainDataset Subset random_split IterableDataset",
@@ -128,9 +128,12 @@ _TORCH: dict[str, object] = {
         "is_storage typename _assert=check "
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
         "result_type=result_type_of can_cast finfo iinfo set_num_threads get_num_threads "
-        "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore "
-        "set_default_device get_default_device set_default_tensor_type are_deterministic_algorithms_enabled=cuda_is_available "
-        "set_deterministic_debug_mode=ignore get_num_interop_threads",
+        "set_num_interop_threads=ignore set_default_device get_default_device set_default_tensor_type get_num_interop_threads",
+    ),
+    **lazily(
+        "gradsh.api.numeric_settings",
+        "set_float32_matmul_precision get_float32_matmul_precision use_deterministic_algorithms are_deterministic_algorithms_enabled "
+        "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode get_deterministic_debug_mode",
     ),
     **lazily("gradsh.api.stand_ins", "save load compile"),
     **lazily(_AMP, f"autocast=Autocast {_AUTOCAST}"),
@@ -154,7 +157,7 @@ _TORCH: dict[str, object] = {
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
     **{name: _spaces(f"torch.{name}") for name in (
-        "version", "torch_version", "accelerator", *_OTHER_DEVICES, "distributed", "testing", "serialization",
+        "version", "torch_version", "accelerator", "profiler", *_OTHER_DEVICES, "distributed", "testing", "serialization",
     )},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
@@ -186,7 +189,7 @@ _AUTOGRAD: dict[str, object] = {
     "graph": _spaces("torch.autograd.graph"),
     "function": _spaces("torch.autograd.function"),
     "variable": _spaces("torch.autograd.variable"),
-    "forward_ad": _spaces("torch.autograd.forward_ad"),
+    "forward_ad": _spaces("torch.autograd.forward_ad"), "profiler": _spaces("torch.autograd.profiler"),
     "_functions": _spaces("torch.autograd._functions"),
 }
 
@@ -201,7 +204,7 @@ def _distributions() -> dict[str, Namespace]:
     table = _from_files("gradsh.api.distributions", _DISTRIBUTIONS)
     files: dict[str, dict[str, object]] = {}
     for name, entry in table.items():
-        files.setdefault("kl" if name == "kl_divergence" else file_of(name), {})[name] = entry
+        files.setdefault("kl" if name in _DISTRIBUTIONS["kl"].split() else file_of(name), {})[name] = entry
     files["constraints"] = lazily(
         "gradsh.api.distributions.constraints",
         "Constraint real boolean simplex positive nonnegative unit_interval real_vector greater_than greater_than_eq "
@@ -292,6 +295,11 @@ NAMESPACES: dict[str, Namespace] = {
                "_is_fwd_grad_enabled _set_fwd_grad_enabled _current_level"),
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
+    "torch.autograd.profiler": Namespace("torch.autograd.profiler", lazily("gradsh.api.stand_ins", "profile record_function")),
+    "torch.profiler": Namespace("torch.profiler", lazily(
+        "gradsh.api.stand_ins",
+        "profile record_function ProfilerActivity=NOTHING schedule=NOTHING tensorboard_trace_handler=NOTHING",
+    )),
     "torch.ops": Namespace("torch.ops", lazily("gradsh.ops.overload_names", "aten")),
     "torch._C": Namespace("torch._C", {
         **lazily("gradsh.api.internals", "_WeakTensorRef _current_graph_task_id _current_autograd_node _will_engine_execute_node "
@@ -436,7 +444,7 @@ NAMESPACES: dict[str, Namespace] = {
         **({"enabled": True} if name == "mkldnn" else {}), "is_available": lazy(_SETTINGS, "cuda_is_available"),
     }) for name in ("mkldnn", "mkl", "openmp")},
     "torch.backends.cudnn": Switches("torch.backends.cudnn", {
-        "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True,
+        "deterministic": False, "benchmark": False, "enabled": True, "allow_tf32": True,
         "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),
         "flags": lazy(_SETTINGS, "cudnn_flags"),
     }),

@@ -189,4 +189,5 @@ FAMILIES = {
         "unbind_copy unfold_copy unravel_index unsqueeze_copy view_copy "
     ),
     "weight_norm": "_weight_norm_interface",
+    "windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
 }

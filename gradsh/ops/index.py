@@ -67,6 +67,7 @@ def _too_many(self: Array, indices: Sequence[object]) -> Exception:
 
 
 def _check_mask(self: Array, mask: Array, place: int, number: int) -> None:
+    current().note_read()
     for dim in range(mask.ndim):
         if mask.shape[dim] != self.shape[place + dim]:
             message = (

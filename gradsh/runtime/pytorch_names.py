@@ -14,13 +14,13 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
     space: frozenset(names.split())
     for space, names in {
         "torch": (
-            "adaptive_max_pool1d alpha_dropout_ ao bartlett_window batch_norm binary_cross_entropy_with_logits "
-            "blackman_window compiler complex cond conj_physical_ conv_tbc cosine_embedding_loss cpu dequantize eig "
+            "adaptive_max_pool1d alpha_dropout_ ao batch_norm binary_cross_entropy_with_logits "
+            "compiler complex cond conj_physical_ conv_tbc cosine_embedding_loss cpu dequantize eig "
             "embedding_bag embedding_renorm_ empty_permuted empty_quantized export feature_alpha_dropout_ feature_dropout_ fft "
-            "frobenius_norm from_dlpack from_file futures fx get_deterministic_debug_mode get_device "
-            "get_device_module get_float32_matmul_precision gru gru_cell "
-            "hamming_window hann_window hinge_embedding_loss hspmm hub imag instance_norm "
-            "is_distributed is_vulkan_available istft kaiser_window kl_div library lobpcg lstm lstm_cell lu "
+            "frobenius_norm from_dlpack from_file futures fx get_device "
+            "get_device_module gru gru_cell "
+            "hinge_embedding_loss hspmm hub imag instance_norm "
+            "is_distributed is_vulkan_available istft kl_div library lobpcg lstm lstm_cell lu "
             "lu_solve lu_unpack margin_ranking_loss masked matrix_rank multiprocessing nested norm_except_dim "
             "nuclear_norm ormqr overrides package pca_lowrank poisson_nll_loss polar quantization quasirandom "
             "return_types saddmm segment_reduce set_flush_denormal set_warn_always signal slice_inverse smm sparse "

@@ -171,9 +171,11 @@ def load_inspect(_: "Machine") -> Mapping[str, object]:
     def signature(callable: Any, /) -> Signature:
         """Return the parameters of a function, by name."""
         found = inspect.signature(callable)
-        shown = [one.replace(annotation=_AsWritten(one.annotation)) if isinstance(one.annotation, str) else one
-                 for one in found.parameters.values()]
-        return Signature(parameters=dict(found.parameters), _text=str(found.replace(parameters=shown)))
+        shown = found.replace(
+            parameters=[one.replace(annotation=_as_written(one.annotation)) for one in found.parameters.values()],
+            return_annotation=_as_written(found.return_annotation),
+        )
+        return Signature(parameters=dict(found.parameters), return_annotation=shown.return_annotation, _text=str(shown))
 
     return listed(inspect, "isfunction isclass ismethod isgenerator isgeneratorfunction isbuiltin Parameter cleandoc") | {
         "signature": signature
@@ -323,8 +325,12 @@ class _AsWritten(str):
         return str(self)
 
 
+def _as_written(annotation: object) -> Any:
+    return _AsWritten(annotation) if isinstance(annotation, str) else annotation
+
+
 class Signature(Namespace):
-    """What `inspect.signature` gives: `parameters`, by name."""
+    """What `inspect.signature` gives: `parameters`, by name, and the `return_annotation`."""
 
     _text: str
 

@@ -132,7 +132,7 @@ def of_numpy(dtype: NumpyDType) -> DType:
 _PROMOTED: dict[tuple[Any, Any], Any] = {}
 
 
-_CPP_NAMES = {
+CPP_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
     "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
 }
@@ -140,7 +140,7 @@ _CPP_NAMES = {
 
 def cpp_name(dtype: NumpyDType) -> str:
     """Return C++'s name of a dtype, as some of PyTorch's messages have it."""
-    return _CPP_NAMES[of_numpy(dtype).name]
+    return CPP_NAMES[of_numpy(dtype).name]
 
 
 def type_name(dtype: NumpyDType) -> str:
