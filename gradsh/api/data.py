@@ -33,8 +33,6 @@ class Dataset(ScriptBase):
 class IterableDataset(Dataset):
     """Base of datasets that are gone through and have no indices: `__iter__()`."""
 
-    __script_bag__ = True
-
     def __add__(self, other: Dataset) -> "ChainDataset":  # type: ignore[override]
         return ChainDataset([self, other])
 

@@ -50,6 +50,9 @@ def check_optimizer(optimizer: object) -> None:
 class LRScheduler(ScriptBase):
     """Base of the schedulers: `step()` after each `optimizer.step()` (or epoch) sets the groups' learning rates."""
 
+    __slots__ = ("_steps_before",)
+    __script_bag__ = True
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
@@ -71,8 +74,7 @@ class LRScheduler(ScriptBase):
 
     def state_dict(self) -> dict[str, object]:
         """Return everything but the optimizer."""
-        skip = ("optimizer", "_steps_before")
-        return {name: value for name, value in self.__dict__.items() if name not in skip}
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, object]) -> None:
         """Take over what state_dict returned: values of names that the scheduler has, of the types they have."""
