@@ -59,7 +59,8 @@ def has_attributes(kind: type) -> bool:
     """Tell whether the values of a class have no other attributes than a script gives them, so that it may read them all."""
     bases = type.__getattribute__(kind, "__mro__")
     return kind is not ScriptBase and all(
-        is_script_class(base) or base in {object, ScriptBase} or base in BAGS or hasattr(base, "__script_bag__") for base in bases
+        is_script_class(base) or base in {object, ScriptBase} or base in BAGS
+        or "__script_bag__" in type.__getattribute__(base, "__dict__") for base in bases
     )
 
 
