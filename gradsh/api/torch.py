@@ -62,7 +62,7 @@ _NN_CLASSES = {
 """PyTorch's modules by the file (of gradsh.api.nn) that holds them."""
 _OPTIMIZERS = {
     "optimizer": "Optimizer", "sgd": "SGD", "adam": "Adam AdamW Adamax NAdam RAdam",
-    "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS",
+    "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS", "adafactor": "Adafactor",
 }
 _SCHEDULERS = {
     "scheduler_base": "LRScheduler _LRScheduler=LRScheduler EPOCH_DEPRECATION_WARNING",

@@ -54,7 +54,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "laguerre_polynomial_l legendre_polynomial_p modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 "
             "modified_bessel_k1 spherical_bessel_j0"
         ),
-        "torch.optim": "Adafactor SparseAdam",
+        "torch.optim": "SparseAdam",
         "torch.utils": (
             "backcompat bundled_inputs collect_env cpp_extension deterministic dlpack flop_counter hooks mkldnn "
             "mobile_optimizer model_zoo swap_tensors throughput_benchmark weak"
