@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import standing_in, tell
+from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase, check_ordinary
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime import bounded_operators
@@ -18,6 +18,7 @@ from gradsh.runtime.builtins import leave
 from gradsh.runtime.enumerations import KINDS
 from gradsh.runtime.guard import BAGS
 from gradsh.runtime.library import listed
+from gradsh.runtime.missing_modules import SYS_PATH
 from gradsh.runtime.session_files import open
 from gradsh.runtime.type_proxies import MethodKind, TypeProxy
 from gradsh.text.fault import fail
@@ -414,8 +415,8 @@ def load_sys(machine: "Machine") -> Mapping[str, object]:
     return listed(sys, "maxsize float_info platform version version_info byteorder maxunicode getsizeof") | {
         "argv": machine.arguments, "exit": leave, "stdin": EmptyInput(),
         "stdout": Stream(lambda text: machine.on_print(text)), "stderr": stderr,
-        "__stderr__": stderr, "exc_info": exc_info, "executable": "", "path": ["."], "getrecursionlimit": lambda: 1000,
-        "setrecursionlimit": lambda limit: None, "getdefaultencoding": lambda: "utf-8", "gettrace": lambda: None,
+        "__stderr__": stderr, "exc_info": exc_info, "executable": "",
+        "path": current().flags.setdefault(SYS_PATH, ["."]), "getrecursionlimit": lambda: 1000, "setrecursionlimit": lambda limit: None, "getdefaultencoding": lambda: "utf-8", "gettrace": lambda: None,
     }
 
 

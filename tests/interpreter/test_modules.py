@@ -132,6 +132,13 @@ print(y.sum())
     assert warnings == ["torch.profiler is a stub: it measures nothing; `gradsh run --profile FILE` shows the time of each line"]
 
 
+def test_the_way_to_a_module_names_the_folder_that_the_program_adds() -> None:
+    text = "import sys, os\n{}\nfrom src.nets import Net\nNet()"
+    for added, folder in (("", "DIR"), ("sys.path.insert(0, os.path.join('runs', '..', 'lib'))", "lib"), ("sys.path.append('.')", ".")):
+        way = run(text.format(added))[2][0].problem.help[0]
+        assert way == f"name the folder that holds it with `--path {folder}`, or remove what needs it"
+
+
 def test_the_platform_is_told_and_the_folder_stays() -> None:
     text = "import os, platform\nprint(platform.platform(), platform.release(), platform.processor())\nos.chdir('..')\nprint(os.getcwd())"
     printed, warnings, failures, _ = run(text)
@@ -184,7 +191,7 @@ def test_what_pytorch_alone_has_can_be_imported_and_explains_itself_when_it_is_u
     text = "import torch.utils.model_zoo as zoo\nfrom torch.utils import model_zoo\nfrom torch.optim import SparseAdam\nprint('on')\n"
     printed, _, failures, _ = run(f"{text}SparseAdam([])")
     assert printed == "on\n"
-    assert failures[0].problem.message == "gradsh has no 'torch.optim.Adafactor'"
+    assert failures[0].problem.message == "gradsh has no 'torch.optim.SparseAdam'"
     assert any("gradsh trace FILE" in line for line in failures[0].problem.help)
 
 
