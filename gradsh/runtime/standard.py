@@ -416,7 +416,8 @@ def load_sys(machine: "Machine") -> Mapping[str, object]:
         "argv": machine.arguments, "exit": leave, "stdin": EmptyInput(),
         "stdout": Stream(lambda text: machine.on_print(text)), "stderr": stderr,
         "__stderr__": stderr, "exc_info": exc_info, "executable": "",
-        "path": current().flags.setdefault(SYS_PATH, ["."]), "getrecursionlimit": lambda: 1000, "setrecursionlimit": lambda limit: None, "getdefaultencoding": lambda: "utf-8", "gettrace": lambda: None,
+        "path": current().flags.setdefault(SYS_PATH, ["."]), "getrecursionlimit": lambda: 1000,
+        "setrecursionlimit": lambda limit: None, "getdefaultencoding": lambda: "utf-8", "gettrace": lambda: None,
     }
 
 
