@@ -43,11 +43,7 @@ _TORCH = {
          "torch.Tensor.indices", "torch.Tensor.values", "torch.sparse_csr_tensor", "torch.smm", "torch.hspmm"),
         "use dense tensors",
     ),
-    **{f"torch.{name}": f"PyTorch has removed it: write `torch.linalg.{instead}`" for name, instead in (
-        ("symeig", "eigh(A)"), ("solve", "solve(A, B)"), ("lstsq", "lstsq(A, B)"), ("matrix_rank", "matrix_rank(A)"),
-    )},
     "torch.nested": "pad the tensors to one length with `pad_sequence`",
-    "torch.Tensor.resize": "write `reshape`", "torch.Tensor.resize_as": "write `x.reshape(other.shape)`",
     "torch.Tensor.map_": "write the operation for the whole tensor",
     "torch.Tensor.apply_": "write the operation for the whole tensor",
     "torch.futures": _ONE,

@@ -96,6 +96,9 @@ bool_ = DType("bool", np.bool_, 0, "Bool")
 DTYPES: tuple[DType, ...] = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
 float8_e4m3fn = ForeignDType("float8_e4m3fn", 1, 2, "Float8_e4m3fn")
 float8_e5m2 = ForeignDType("float8_e5m2", 1, 2, "Float8_e5m2")
+float8_e4m3fnuz = ForeignDType("float8_e4m3fnuz", 1, 2, "Float8_e4m3fnuz")
+float8_e5m2fnuz = ForeignDType("float8_e5m2fnuz", 1, 2, "Float8_e5m2fnuz")
+float8_e8m0fnu = ForeignDType("float8_e8m0fnu", 1, 2, "Float8_e8m0fnu")
 complex32 = ForeignDType("complex32", 4, 3, "ComplexHalf")
 complex64 = ForeignDType("complex64", 8, 3, "ComplexFloat")
 complex128 = ForeignDType("complex128", 16, 3, "ComplexDouble")
@@ -104,7 +107,7 @@ uint32 = ForeignDType("uint32", 4, 1, "UInt32")
 uint64 = ForeignDType("uint64", 8, 1, "UInt64")
 
 FOREIGN: tuple[ForeignDType, ...] = (
-    float8_e4m3fn, float8_e5m2, complex32, complex64, complex128, uint16, uint32, uint64,
+    float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, complex32, complex64, complex128, uint16, uint32, uint64,
 )
 ALIASES: dict[str, DType] = {
     "float": float32, "double": float64, "long": int64, "int": int32, "short": int16, "half": float16, "chalf": complex32,
