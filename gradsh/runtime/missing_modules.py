@@ -58,6 +58,7 @@ _TORCH = {
     ),
     "typing.get_type_hints": f"annotations are texts here, which nothing evaluates: write the types into a dictionary, {OR_TRACE}",
     "signal.alarm": "`--timeout` bounds a run's time",
+    "sys.modules": "put what you look up into a dictionary, as in `{'Net': Net}[name]`",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
     "numpy.lib.stride_tricks.as_strided": "write `sliding_window_view(array, length)`",
     "gc.get_referrers": "`holders` shows what holds memory",
@@ -70,6 +71,8 @@ _TORCH = {
 
 def way_without(path: str) -> str:
     """Return the way to do without what PyTorch calls `path` (or what holds it), or "" for what PyTorch has not either."""
+    if path.rpartition(".")[2] in {"__file__", "__path__"}:
+        return "leave it out: no file holds it here"
     while path:
         if path in _TORCH:
             return _TORCH[path]

@@ -139,6 +139,14 @@ def test_the_way_to_a_module_names_the_folder_that_the_program_adds() -> None:
         assert way == f"name the folder that holds it with `--path {folder}`, or remove what needs it"
 
 
+@pytest.mark.parametrize(("text", "way"), [
+    ("import sys\nsys.modules[__name__]", "put what you look up into a dictionary"), ("torch.nn.__path__", "leave it out: no file holds it here"),
+    ("import numpy\nnumpy.__file__", "leave it out: no file holds it here"),
+])
+def test_what_modules_say_of_themselves_has_a_way(text: str, way: str) -> None:
+    assert run(text)[2][0].problem.help[0].startswith(way)
+
+
 def test_the_platform_is_told_and_the_folder_stays() -> None:
     text = "import os, platform\nprint(platform.platform(), platform.release(), platform.processor())\nos.chdir('..')\nprint(os.getcwd())"
     printed, warnings, failures, _ = run(text)
