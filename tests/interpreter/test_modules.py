@@ -147,6 +147,13 @@ def test_what_modules_say_of_themselves_has_a_way(text: str, way: str) -> None:
     assert run(text)[2][0].problem.help[0].startswith(way)
 
 
+def test_results_of_a_class_of_tensors_are_told_to_be_plain() -> None:
+    printed, warnings, failures, _ = run("class Mine(torch.Tensor):\n    pass\nclass Other(Mine):\n    pass\nprint(type(Mine([1.0]) * 2))")
+    assert (printed, failures, len(warnings)) == ("<class 'torch.Tensor'>\n", [], 1)
+    assert warnings[0].startswith("operations give plain tensors here")
+    assert run("class Weight(torch.nn.Parameter):\n    pass\nprint(1)")[1] == []
+
+
 def test_the_platform_is_told_and_the_folder_stays() -> None:
     text = "import os, platform\nprint(platform.platform(), platform.release(), platform.processor())\nos.chdir('..')\nprint(os.getcwd())"
     printed, warnings, failures, _ = run(text)
