@@ -21,6 +21,8 @@ from gradsh.text.fault import fail
 class Dataset(ScriptBase):
     """Base of datasets: `__getitem__(index)` and `__len__()`."""
 
+    __script_bag__ = True
+
     def __getitem__(self, index: Any) -> object:
         raise fail("type", "Subclasses of Dataset should implement __getitem__.", NotImplementedError)
 
@@ -125,6 +127,8 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
 
 class Sampler(ScriptBase):
     """Base of samplers: `__iter__()` gives indices."""
+
+    __script_bag__ = True
 
 
 class SequentialSampler(Sampler):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.func_forward import jacfwd
-from gradsh.engine.ambient import BATCHED, TRANSFORMED, flagged, grad_mode
+from gradsh.engine.ambient import BATCHED, TRANSFORMED, current, flagged, grad_mode
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.dispatch.tangents import detached_with_tangents
 from gradsh.engine.graph.tensor import Tensor, make
@@ -32,9 +32,18 @@ def _tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
 def _fresh(inputs: Tensors, create_graph: bool) -> Tensors:
     """Return the inputs as tensors to differentiate by, within the caller's graph if that is wanted."""
     view_as = find("view_as")
+    if not create_graph and current().flags.get(TRANSFORMED):
+        raise fail("value", _WITHIN_TRANSFORMS, RuntimeError)
     return tuple(
         view_as(one, one) if create_graph and one.requires_grad else detached_with_tangents(one).requires_grad_() for one in inputs
     )
+
+
+_WITHIN_TRANSFORMS = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
+    "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+    "vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead."
+)
 
 
 def _given(many: bool, found: Any) -> Any:

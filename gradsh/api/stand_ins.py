@@ -5,7 +5,7 @@ None of it changes a number. Each says once per session that it stands in, and a
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from io import BytesIO
 from typing import Any
 
@@ -74,6 +74,32 @@ class SummaryWriter(Nothing):
 
     def __init__(self, *_: object, **__: object) -> None:
         tell(SummaryWriter)
+
+
+@standing_in("torch.profiler", "it measures nothing; `gradsh run --profile FILE` shows the time of each line")
+class profile(Nothing):
+    """PyTorch's profiler, which measures nothing here; `key_averages`, `table` and the others answer with nothing."""
+
+    __module__ = "torch.profiler"
+
+    def __init__(self, *_: object, **__: object) -> None:
+        tell(profile)
+
+
+class record_function(ContextDecorator):
+    """A part of a program with a name in the profiler's tables: a block, or a function that it decorates."""
+
+    __module__ = "torch.autograd.profiler"
+    __script_attributes__: frozenset[str] = frozenset()
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+
+    def __enter__(self) -> "record_function":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
 
 
 @standing_in("torch.save", "it keeps a copy in the session and writes no file")

@@ -62,7 +62,7 @@ _NN_CLASSES = {
 """PyTorch's modules by the file (of gradsh.api.nn) that holds them."""
 _OPTIMIZERS = {
     "optimizer": "Optimizer", "sgd": "SGD", "adam": "Adam AdamW Adamax NAdam RAdam",
-    "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS",
+    "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS", "adafactor": "Adafactor",
 }
 _SCHEDULERS = {
     "scheduler_base": "LRScheduler _LRScheduler=LRScheduler EPOCH_DEPRECATION_WARNING",
@@ -77,7 +77,7 @@ _DISTRIBUTIONS = {
     "counts": "Geometric Binomial Multinomial NegativeBinomial", "halves": "HalfNormal HalfCauchy", "powers": "Pareto Weibull InverseGamma",
     "relaxed": "RelaxedBernoulli RelaxedOneHotCategorical",
     "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
-    "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
+    "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence register_kl",
 }
 _DATA_FILES = {
     "dataset": "Dataset TensorDataset ConcatDataset ChainDataset Subset random_split IterableDataset",
@@ -127,9 +127,12 @@ _TORCH: dict[str, object] = {
         "is_storage typename _assert=check "
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
         "result_type=result_type_of can_cast finfo iinfo set_num_threads get_num_threads "
-        "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore "
-        "set_default_device get_default_device set_default_tensor_type are_deterministic_algorithms_enabled=cuda_is_available "
-        "set_deterministic_debug_mode=ignore get_num_interop_threads",
+        "set_num_interop_threads=ignore set_default_device get_default_device set_default_tensor_type get_num_interop_threads",
+    ),
+    **lazily(
+        "gradsh.api.numeric_settings",
+        "set_float32_matmul_precision get_float32_matmul_precision use_deterministic_algorithms are_deterministic_algorithms_enabled "
+        "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode get_deterministic_debug_mode",
     ),
     **lazily("gradsh.api.stand_ins", "save load compile"),
     **lazily(_AMP, f"autocast=Autocast {_AUTOCAST}"),
@@ -179,7 +182,7 @@ def _distributions() -> dict[str, dict[str, object]]:
     table = _from_files("gradsh.api.distributions", _DISTRIBUTIONS)
     files: dict[str, dict[str, object]] = {}
     for name, entry in table.items():
-        files.setdefault("kl" if name == "kl_divergence" else file_of(name), {})[name] = entry
+        files.setdefault("kl" if name in _DISTRIBUTIONS["kl"].split() else file_of(name), {})[name] = entry
     files["constraints"] = lazily(
         "gradsh.api.distributions.constraints",
         "Constraint real boolean simplex positive nonnegative unit_interval real_vector greater_than greater_than_eq "
@@ -252,6 +255,11 @@ _TABLES: dict[str, dict[str, object]] = {
         "_is_fwd_grad_enabled _set_fwd_grad_enabled _current_level",
     ),
     "torch.autograd.variable": lazily("gradsh.api.autograd", "Variable"),
+    "torch.autograd.profiler": lazily("gradsh.api.stand_ins", "profile record_function"),
+    "torch.profiler": lazily(
+        "gradsh.api.stand_ins",
+        "profile record_function ProfilerActivity=NOTHING schedule=NOTHING tensorboard_trace_handler=NOTHING",
+    ),
     "torch.ops": lazily("gradsh.ops.overload_names", "aten"),
     "torch._C": {
         **lazily("gradsh.api.internals", "_WeakTensorRef _current_graph_task_id _current_autograd_node _will_engine_execute_node "
@@ -383,7 +391,7 @@ _TABLES: dict[str, dict[str, object]] = {
 _NOT_THERE = lazily(_SETTINGS, "is_available=cuda_is_available")
 _SWITCHES: dict[str, dict[str, object]] = {
     "torch.backends.cudnn": {
-        "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True, **_NOT_THERE,
+        "deterministic": False, "benchmark": False, "enabled": True, "allow_tf32": True, **_NOT_THERE,
         **lazily(_SETTINGS, "version=none flags=cudnn_flags"),
     },
     "torch.backends.cuda.matmul": {"allow_tf32": False},

@@ -219,11 +219,14 @@ class ExpressionLowering:
         return ast.arguments(*(self.lower(getattr(node, name)) for name in node._fields))
 
     def _arg(self, node: tree.arg) -> ast.arg:
-        text = None if node.annotation is None else self.annotation(node.annotation)
-        return ast.arg(identifier(node.arg), text, **self.place(node.span))
+        return ast.arg(identifier(node.arg), self.any_annotation(node.annotation), **self.place(node.span))
+
+    def any_annotation(self, node: expr | None) -> ast.expr | None:
+        """Return an annotation as text, or None where there is none."""
+        return None if node is None else self.annotation(node)
 
     def annotation(self, node: expr) -> ast.expr:
-        """Return an annotation as text (its first line): data classes and `singledispatch` read it."""
+        """Return an annotation as text (its first line): data classes, `singledispatch` and `inspect.signature` read it."""
         span = node.span
         written = self.source.line(span.line)[span.column - 1 : span.end_column - 1 if span.end_line == span.line else None]
         return self.constant(written, self.place(span))

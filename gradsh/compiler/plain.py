@@ -49,7 +49,8 @@ class PlainLowering(StatementLowering):
         self.functions.append(yields(node.body))
         body = self.lower(node.body)
         self.functions.pop()
-        function = ast.FunctionDef(self.name(node.name), arguments, body, decorators, None, **GENERIC, **self.place(node.span))
+        returns, place = self.any_annotation(node.returns), self.place(node.span)
+        function = ast.FunctionDef(self.name(node.name), arguments, body, decorators, returns, **GENERIC, **place)
         return [*self.annotated(annotations_of(node)), function]
 
     def _ClassDef(self, node: tree.ClassDef) -> ast.stmt:

@@ -19,7 +19,8 @@ LOOKUPS = frozenset({"__getattr__", "__setattr__", "__delattr__"})
 """Methods that Python calls for attributes: a class may define them, and reach its bases' by `super()`, under guard."""
 
 CLASS_ONLY = LOOKUPS | {
-    "__del__", "__delete__", "__get__", "__init_subclass__", "__new__", "__set__", "__set_name__", "__setstate__", "__slots__",
+    "__class_getitem__", "__del__", "__delete__", "__get__", "__init_subclass__", "__new__", "__set__", "__set_name__",
+    "__setstate__", "__slots__",
 }
 """Special names that may stand in the body of a class and be set nowhere else."""
 
@@ -29,10 +30,7 @@ WITHOUT_MEANING = frozenset({"__constants__", "__version__", "__author__", "__ji
 OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
 """The way out for what the language leaves out."""
 
-_WAYS = {
-    "__getattribute__": "write `__getattr__`, a method or a @property",
-    "__class_getitem__": "write a @staticmethod that returns what you need",
-}
+_WAYS = {"__getattribute__": "write `__getattr__`, a method or a @property"}
 
 
 def ways_for(name: str) -> str:

@@ -176,7 +176,8 @@ class StatementLowering(PatternLowering):
         self.functions.pop()
         if not generator:
             body = self._called(body, node)
-        function = ast.FunctionDef(name, arguments, body, decorators, None, **GENERIC, **self.place(node.span))
+        returns = self.any_annotation(node.returns)
+        function = ast.FunctionDef(name, arguments, body, decorators, returns, **GENERIC, **self.place(node.span))
         return [*self.annotated(annotations_of(node)), function]
 
     def _called(self, body: Block, node: tree.FunctionDef) -> Block:

@@ -116,8 +116,8 @@ class Ambient:
     def note_read(self) -> None:
         """Warn where the program reads the value of an element of a batch, whose values PyTorch has all at once."""
         if self.flags.get(BATCHED):
-            self.warn_once("a read within vmap", "within vmap, PyTorch refuses `.item()`, `if` and whatever else reads a value that "
-                           "depends on the batch: write `torch.where`, or compute it outside")  # fmt: skip
+            self.warn_once("a read within vmap", "within vmap, PyTorch refuses `.item()`, `if`, a mask as an index and whatever else reads "
+                           "a value that depends on the batch: write `torch.where`, or compute it outside")  # fmt: skip
 
     def warn_once(self, name: str, message: str) -> None:
         """Report a warning about a name, the first time that the program uses it."""

@@ -150,9 +150,9 @@ def _empty_strided(size: tuple[int, ...], stride: tuple[int, ...], dtype: NumpyD
     return strided(flat, size, tuple(step * flat.itemsize for step in stride))
 
 
-factory("empty_strided(size: ints, stride: ints", "A tensor of these extents and strides, of zeros.", _empty_strided)
+factory("empty_strided(size: tuple, stride: tuple", "A tensor of these extents and strides, of zeros.", _empty_strided)
 factory(
-    "new_empty_strided(self, size: ints, stride: ints", "A tensor of this dtype, these extents and strides, of zeros.",
+    "new_empty_strided(self, size: tuple, stride: tuple", "A tensor of this dtype, these extents and strides, of zeros.",
     lambda self, size, stride, dtype: _empty_strided(size, stride, self.array.dtype if dtype is None else dtype), ("Tensor",),
 )
 
@@ -176,10 +176,10 @@ def _full_like(
     return found if isinstance(input, np.ndarray) else finished(found, requires_grad)
 
 
-factory("full(size: ints, fill_value: Operand", "A tensor filled with one number.", _full)
+factory("full(size: tuple, fill_value: Operand", "A tensor filled with one number.", _full)
 composite(f"full_like(input, fill_value: Operand, *, {LIKE})", "A tensor like another, filled with one number.", _full_like, TORCH)
 factory(
-    "new_full(self, size: ints, fill_value: Operand", "A tensor of this dtype filled with one number.",
+    "new_full(self, size: tuple, fill_value: Operand", "A tensor of this dtype filled with one number.",
     lambda self, size, fill_value, dtype: allocate(size, self.array.dtype if dtype is None else dtype, _fill_value(fill_value)),
     ("Tensor",),
 )

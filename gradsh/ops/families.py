@@ -143,6 +143,7 @@ FAMILIES = {
     "rearrange": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 tril tril_ triu triu_",
     "recurrent": "_pack_padded_sequence mkldnn_rnn_layer unsafe_chunk unsafe_split unsafe_split_with_sizes",
     "reduce": "all any count_nonzero mean nanmean nansum prod sum",
+    "removed": "eig lstsq matrix_rank solve symeig",
     "resize": (
         "F_unfold _upsample_bicubic2d_aa _upsample_bicubic2d_aa_backward _upsample_bilinear2d_aa _upsample_bilinear2d_aa_backward "
         "_upsample_nearest_exact1d _upsample_nearest_exact1d_backward _upsample_nearest_exact2d "
@@ -184,9 +185,10 @@ FAMILIES = {
     ),
     "view_copies": (
         "adjoint alias_copy as_strided_copy as_strided_scatter broadcast_shapes detach detach_ detach_copy diagonal_scatter "
-        "expand_copy is_conj is_neg is_same_size is_signed narrow_copy permute_copy resize_ resize_as_ resolve_conj resolve_neg "
-        "select_copy select_scatter slice_copy slice_scatter split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy "
-        "unbind_copy unfold_copy unravel_index unsqueeze_copy view_copy "
+        "expand_copy is_conj is_neg is_same_size is_signed narrow_copy permute_copy resize resize_ resize_as resize_as_ "
+        "resolve_conj resolve_neg select_copy select_scatter slice_copy slice_scatter split_copy split_with_sizes_copy "
+        "squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unravel_index unsqueeze_copy view_copy "
     ),
     "weight_norm": "_weight_norm_interface",
+    "windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
 }

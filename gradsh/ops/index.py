@@ -1,5 +1,6 @@
 """Indexing: `x[...]`, `x[...] = v`, and the functions behind them."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,10 @@ from gradsh.engine.dispatch.call import run_record
 from gradsh.engine.dispatch.declare import implements, op
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.views import check_inplace, is_tracked
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make, written
 from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import class_name
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.overlap import check_distinct, check_outside, reads_what_it_writes, write_in_order
 from gradsh.engine.values.reduced import cast
@@ -65,6 +66,7 @@ def _too_many(self: Array, indices: Sequence[object]) -> Exception:
 
 
 def _check_mask(self: Array, mask: Array, place: int, number: int) -> None:
+    current().note_read()
     for dim in range(mask.ndim):
         if mask.shape[dim] != self.shape[place + dim]:
             message = (
@@ -335,11 +337,36 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 # --- x[...] = v -------------------------------------------------------------------------------------------------
 
 
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_RANGES: dict[NumpyDType, tuple[float, float]] = {
+    np.dtype(np.float32): (-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max)),
+    **{np.dtype(name): (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in ("uint8", "int8", "int16", "int32", "int64")},
+}
+_WRITTEN_NAMES = {
+    "float32": "float", "int32": "int", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t",
+}
+
+
+def _fits(value: float, dtype: NumpyDType) -> bool:
+    """Tell whether an element takes a number: PyTorch lets negative integers wrap into bytes, and floats become infinite only as such."""
+    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+        raise fail("value", "Overflow when unpacking long long", ValueError)
+    least, most = _RANGES.get(dtype, (-math.inf, math.inf))
+    if least <= value <= most or most == math.inf:
+        return True
+    if isinstance(most, float):
+        return not math.isfinite(value)
+    return least == 0 and isinstance(value, int) and -most <= value < 0
+
+
 def _value(self: Tensor, value: Tensor | float) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (int, float, np.integer)):
         raise fail("type", f"can't assign a {class_name(value)} to a torch.{self.dtype.title}Tensor", TypeError, tensor=self)
+    if not _fits(value, self.array.dtype):
+        name = _WRITTEN_NAMES[self.array.dtype.name]
+        raise fail("value", f"value cannot be converted to type {name} without overflow", RuntimeError, tensor=self)
     return make(cast(np.asarray(value), self.array.dtype))
 
 
@@ -364,6 +391,26 @@ def _copy_to(part: Tensor, value: Tensor) -> None:
         copy_(part, find("expand")(source, part.array.shape) if source.array.shape != part.array.shape else source)
 
 
+_PLACES = frozenset({int})
+_NUMBERS = frozenset({int, float, bool})
+
+
+def _set_element(tensor: Tensor, key: Any, value: Tensor) -> bool:
+    """Write one number at one place of a tensor without history, which the views and the copy below would do; tell whether it was done."""
+    array = tensor.array
+    places = key if type(key) is tuple else (key,)
+    if (
+        tensor.needs_grad or tensor.grad_fn_ref is not None or value.array.ndim or len(places) != array.ndim
+        or not _PLACES.issuperset(map(type, places)) or current().saved_hooks or not array.flags.writeable
+        or (tensor.meta is not None and tensor.meta.view is not None)
+        or not all(-extent <= place < extent for place, extent in zip(places, array.shape, strict=True))
+    ):
+        return False
+    array[places] = value.array
+    written(tensor)
+    return True
+
+
 @implements("setitem")
 def setitem(self: Tensor, key: Any, value: Tensor | float) -> None:
     """Write `value` into `self[key]`, in place."""
@@ -371,6 +418,8 @@ def setitem(self: Tensor, key: Any, value: Tensor | float) -> None:
         return
     source = _value(self, value)
     kind = type(key)
+    if type(value) in _NUMBERS and _set_element(self, key, source):
+        return
     if key is Ellipsis:
         _copy_to(self, source)
     elif key is None or key is True:

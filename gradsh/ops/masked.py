@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
@@ -112,6 +113,7 @@ def _together(a: Array, b: Array) -> tuple[int, ...]:
 def _masked_select(self: Array, mask: Array) -> Array:
     _check_mask("masked_select", mask)
     shape = broadcast_shapes(mask.shape, self.shape)
+    current().note_read()
     return np.broadcast_to(self, shape)[np.broadcast_to(mask.astype(np.bool_), shape)]
 
 
@@ -195,6 +197,7 @@ masked_scatter_backward: Operation = op(
 
 
 def _nonzero(self: Array) -> Array:
+    current().note_read()
     if self.ndim == 0:
         return np.zeros((int(bool(self)), 0), np.int64)
     return np.array(np.nonzero(self), np.int64).T  # row by row in memory, as PyTorch lays it out

@@ -53,7 +53,7 @@ def _constant(self: Array, pad: tuple[int, ...], value: float) -> Array:
 
 
 constant_pad_nd: Operation = op(
-    "constant_pad_nd(self, pad: ints, value: number = 0)", "ConstantPadNdBackward0",
+    "constant_pad_nd(self, pad: tuple, value: number = 0)", "ConstantPadNdBackward0",
     "A border of one value; `pad` has two numbers a dim, the last dim first; negative ones cut off.",
     layout="channels", forward=_constant, spaces=("torch",), grads={
         "self": lambda grad, pad: constant_pad_nd(grad, tuple(-n for n in pad), 0),
@@ -237,7 +237,7 @@ def _pad(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) ->
 
 
 pad = composite(
-    "pad(input, pad: ints, mode: str = 'constant', value: number? = None)",
+    "pad(input, pad: tuple, mode: str = 'constant', value: number? = None)",
     "A border around the input: constant, reflect, replicate or circular.", _pad, ("F",),
     note="`pad` has two numbers a dim, the last dim first. Reflection and replication save the input.",
 )

@@ -285,8 +285,8 @@ def _random_factory(text: str, doc: str, values: Callable[..., Array]) -> None:
 
 _random_factory("rand(*size: ints", "Numbers uniform in [0, 1).", _uniform)
 _random_factory("randn(*size: ints", "Standard normal numbers.", lambda *given: _normal(0.0, 1.0, *given))
-_random_factory("randint(high: int, size: ints", "Whole numbers in 0 … high-1.", lambda *given: _randint(0, *given))
-_random_factory("randint(low: int, high: int, size: ints", "Whole numbers in low … high-1.", _randint)
+_random_factory("randint(high: int, size: tuple", "Whole numbers in 0 … high-1.", lambda *given: _randint(0, *given))
+_random_factory("randint(low: int, high: int, size: tuple", "Whole numbers in low … high-1.", _randint)
 _random_factory(
     "randperm(n: int", "The numbers 0 … n-1 in random order.",
     lambda n, generator, dtype: stream_of(generator).randperm(n).astype(np.int64 if dtype is None else dtype),

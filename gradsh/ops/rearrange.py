@@ -84,7 +84,7 @@ def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
 
 
 rot90: Operation = op(
-    "rot90(self, k: int = 1, dims: ints = (0, 1))", "Rot90Backward0", "A copy turned by k quarters in the plane of two dimensions.",
+    "rot90(self, k: int = 1, dims: tuple = (0, 1))", "Rot90Backward0", "A copy turned by k quarters in the plane of two dimensions.",
     forward=_rot90, grads={"self": lambda grad, k, dims: rot90(grad, -k, dims)}, samples=(sample((3, 4)), sample((2, 3, 4), 2, (1, 2))),
 )
 

@@ -90,7 +90,7 @@ def _unflatten(self: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
     return view(self, (*shape[:place], *inner, *shape[place + 1 :]))
 
 
-composite("unflatten(self, dim: int, sizes: ints)", "A view with one dimension made several.", _unflatten,
+composite("unflatten(self, dim: int, sizes: tuple)", "A view with one dimension made several.", _unflatten,
     samples=(sample((3, 4), 1, (2, 2)),))
 for _name in ("swapaxes", "swapdims"):
     _first, _second = ("axis0", "axis1") if _name == "swapaxes" else ("dim0", "dim1")

@@ -314,7 +314,7 @@ def as_strided_array(self: Array, size: tuple[int, ...], stride: tuple[int, ...]
 
 
 as_strided = op(
-    "as_strided(self, size: ints, stride: ints, storage_offset: int? = None)", "AsStridedBackward0",
+    "as_strided(self, size: tuple, stride: tuple, storage_offset: int? = None)", "AsStridedBackward0",
     "A view of the memory of `self` with any extents, strides and offset (counted in elements).",
     forward=as_strided_array, kind="view", attributes=("size", "stride", "storage_offset"),
     grads={

@@ -1,5 +1,6 @@
 """Copies of views (`select_copy`, …), and tensors with a part replaced (`select_scatter`, …)."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -188,6 +189,30 @@ composite(
 composite(
     "resize_as_(self, the_template, *, memory_format: any? = None)", "In place, the size of another tensor.",
     lambda self, the_template, memory_format: _resize(self, tuple(the_template.shape), memory_format), ("torch", "Tensor"),
+)
+
+
+def _of_old(name: str, self: Tensor, shape: tuple[int, ...]) -> object:
+    """Return the tensor in another shape, by the function that PyTorch calls deprecated and keeps."""
+    current().warning(f"non-inplace {name} is deprecated")
+    count = math.prod(shape)
+    if count != self.array.size:
+        asked, had = ("x".join(map(str, one)) for one in (shape, self.array.shape))
+        message = (
+            f"requested resize to {asked} ({count} elements in total), but the given tensor has a size of {had} ({self.array.size} "
+            "elements). autograd's resize can only change the shape of a given tensor, while preserving the number of elements. "
+        )
+        raise fail("shape", message, RuntimeError, tensor=self)
+    return find("view")(find("contiguous")(self), shape)
+
+
+composite(
+    "resize(self, *sizes: ints)", "Another shape of as many elements; deprecated, write `reshape`.",
+    lambda self, sizes: _of_old("resize", self, sizes), ("Tensor",),
+)
+composite(
+    "resize_as(self, tensor)", "The shape of another tensor of as many elements; deprecated, write `reshape`.",
+    lambda self, tensor: _of_old("resize_as", self, tuple(tensor.shape)), ("Tensor",),
 )
 
 

@@ -107,6 +107,10 @@ class NameChecker:
         self.nodes = list(walk(program))
         self.on_cpu = {id(node.func) for node in self.nodes if isinstance(node, tree.Call) and _names_cpu(node)}
         self.bound = {name for node in self.nodes for name in _binds(node)} | {"__doc__", "__file__", "__name__", "__package__"}
+        used = {node.id for node in self.nodes if isinstance(node, tree.Name)}
+        idle = [one for one in program.body if isinstance(one, tree.FunctionDef) and one.name not in used]
+        self.unused = {id(node) for one in idle for part in one.body for node in walk(part)}
+        """What stands in functions that nothing names."""
         others = {
             name for node in self.nodes if not isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef)
             for name in _binds(node)
@@ -165,7 +169,11 @@ class NameChecker:
             near_ones = near(node.id, [*sorted(self.bound), *self.machine.offer.bare_names()])
             way = "did you mean " + " or ".join(f"`{one}`" for one in near_ones) + "?" if near_ones else ""
             way = f"import it first: `{IMPORTS[node.id]}`" if node.id in IMPORTS else way
-            self._tell("name", f"name '{node.id}' is not defined", node.span, way)
+            message = f"name '{node.id}' is not defined"
+            if id(node) in self.unused:
+                current().warning(f"line {node.span.line}: {message}; nothing names the function that it is in")
+            else:
+                self._tell("name", message, node.span, way)
 
     def _stands_in(self, node: tree.Name | tree.Attribute, value: object) -> None:
         """Tell that a function or class stands in, if it does: some do so for a GPU alone."""

@@ -30,9 +30,12 @@ _STR = names_in(
     "strip swapcase title translate upper zfill"
 )
 
+_BYTES = names_in("decode hex fromhex count find index join split startswith endswith strip replace")
+
 ATTRIBUTES: dict[type, frozenset[str]] = {
     str: _STR | _OPERATORS,
-    bytes: names_in("decode hex count find index join split startswith endswith strip replace") | _OPERATORS,
+    bytes: _BYTES | _OPERATORS,
+    bytearray: _BYTES | names_in("append clear copy extend insert pop remove reverse __setitem__ __delitem__") | _OPERATORS,
     int: _NUMBER | names_in("bit_length bit_count to_bytes from_bytes") | _ARITHMETIC,
     bool: _NUMBER | names_in("bit_length bit_count") | _ARITHMETIC,
     float: _NUMBER | names_in("hex fromhex") | _ARITHMETIC,

@@ -13,7 +13,7 @@ MAX_WORK = 1 << 42
 MAX_ITEMS = 1 << 28
 """Most items that repeating a string, a list or a tuple may give."""
 
-_SEQUENCES = (str, list, tuple, bytes)
+_SEQUENCES = (str, list, tuple, bytes, bytearray)
 
 
 def _too_large(what: str) -> Exception:
@@ -134,5 +134,5 @@ def in_place_shift(left: Any, right: Any) -> Any:
     return left
 
 
-_REPEATED = frozenset({str, list, tuple, bytes})
+_REPEATED = frozenset({str, list, tuple, bytes, bytearray})
 _WATCHED = _REPEATED | {int, bool, np.ndarray}

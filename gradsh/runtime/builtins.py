@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from itertools import count
 from operator import index
-from types import GeneratorType
+from types import GeneratorType, MethodType
 from typing import Any, NoReturn, TypeVar
 
 from gradsh.compiler.expressions import identifier
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.schema.python_functions import is_python_method
 from gradsh.runtime.bounded_operators import modular_power, power
 from gradsh.runtime.hints import TypeHint
 from gradsh.runtime.host import RuntimeHost
@@ -16,7 +17,7 @@ from gradsh.runtime.modules import OR_TRACE
 from gradsh.runtime.pytorch_names import tell_absent
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
 from gradsh.runtime.session_files import open as open_file
-from gradsh.runtime.type_proxies import TypeProxy
+from gradsh.runtime.type_proxies import BytesKind, TypeProxy
 from gradsh.runtime.unions import Alternative, Either
 from gradsh.text.fault import fail
 
@@ -42,7 +43,6 @@ REFUSED = {
     "help": "leave it out, or ask at the prompt: the command `help NAME` describes it",
     "breakpoint": "put the commands `graph`, `buffers` or `watch` where you want to look",
     "memoryview": "index the tensor or the list itself",
-    "bytearray": "use a list of numbers or `torch.tensor(…, dtype=torch.uint8)`",
 }
 """Builtins that the language does not have -> the way to do it here."""
 
@@ -61,14 +61,28 @@ class Refused:
         return self._name
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Raise NameError; for `input` EOFError, as Python does where the input is at its end."""
+        """Raise NameError."""
         way = f"{REFUSED[self._name]}, {OR_TRACE}"
-        if self._name == "input":
-            raise fail("io", "EOF when reading a line", EOFError, way=way)
         raise fail("name", f"`{self._name}` is not part of gradsh: {way}", NameError, name=self._name, way=way)
 
     def __repr__(self) -> str:
         return f"<{self._name}, which gradsh does not have>"
+
+
+class Input(Refused):
+    """`input`: it shows its prompt, and the input is at its end."""
+
+    __slots__ = ("_show",)
+
+    def __init__(self, show: Callable[[str], object]) -> None:
+        super().__init__("input")
+        self._show = show
+
+    def __call__(self, *prompt: object, **_: object) -> NoReturn:
+        """Raise EOFError, as Python does where the input is at its end."""
+        if prompt:
+            self._show(str(prompt[0]))
+        raise fail("io", "EOF when reading a line", EOFError, way=f"{REFUSED['input']}, {OR_TRACE}")
 
 
 def leave(status: object = None, /) -> NoReturn:
@@ -84,7 +98,7 @@ def make_builtins(machine: RuntimeHost) -> dict[str, Any]:
     import builtins
 
     table = {name: getattr(builtins, name) for name in (*_SAME.split(), *_EXCEPTIONS.split())}
-    table |= {identifier(name): Refused(name) for name in REFUSED}
+    table |= {identifier(name): Refused(name) for name in REFUSED} | {"input": Input(lambda text: machine.on_print(text))}
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
     table["Ellipsis"], table["NotImplemented"] = Ellipsis, NotImplemented
@@ -145,11 +159,19 @@ def _print(machine: RuntimeHost) -> Callable[..., None]:
         for name, word in (("sep", sep), ("end", end)):
             if word is not None and not isinstance(word, str):
                 raise TypeError(f"{name} must be None or a string, not {type(word).__name__}")
-        text = (" " if sep is None else str(sep)).join([str(value) for value in values])
+        texts = [_method_text(value) if type(value) is MethodType else str(value) for value in values]
+        text = (" " if sep is None else str(sep)).join(texts)
         tell = machine.on_print if file is None else machine.guard.read(file, "write")
         tell(text + ("\n" if end is None else str(end)))
 
     return named(print)
+
+
+def _method_text(method: MethodType) -> str:
+    """Return how a method prints: one of a tensor that PyTorch writes in C does not show the tensor."""
+    if isinstance(method.__self__, Tensor) and not is_python_method(method.__name__):
+        return f"<built-in method {method.__name__} of {type(method.__self__).__name__} object at {id(method.__self__):#x}>"
+    return str(method)
 
 
 def _attributes(machine: RuntimeHost) -> dict[str, object]:
@@ -221,9 +243,11 @@ def _types(machine: RuntimeHost) -> dict[str, object]:
     def issubclass_(value: object, kind: object, /) -> bool:
         return issubclass(range if isinstance(value, RangeBuiltin) else plain(value), plain(kind))
 
+    for kind in (bytes, bytearray):
+        kinds.stand_in(kind, BytesKind(kind))
     return {
-        "type": type_builtin, "bytes": kinds.seen(bytes), "isinstance": named(isinstance_, "isinstance"),
-        "issubclass": named(issubclass_, "issubclass"),
+        "type": type_builtin, "bytes": kinds.seen(bytes), "bytearray": kinds.seen(bytearray),
+        "isinstance": named(isinstance_, "isinstance"), "issubclass": named(issubclass_, "issubclass"),
     }
 
 

@@ -40,12 +40,34 @@ def load_os(machine: "Machine") -> Mapping[str, object]:
         tell(system)
         return 0
 
+    @standing_in("os.chdir", "it changes nothing: the session keeps the files that a program writes")
+    def chdir(path: object) -> None:
+        """Stay where the program is."""
+        del path
+        tell(chdir)
+
     return {
-        "system": system, "path": Library("os.path", lambda: load_os_path(machine)), "sep": "/", "linesep": "\n", "name": "posix",
+        "system": system, "chdir": chdir, "path": Library("os.path", lambda: load_os_path(machine)),
+        "sep": "/", "linesep": "\n", "name": "posix",
         "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
         "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": _listdir,
         "remove": remove, "unlink": remove, "rename": move, "replace": move, "rmdir": remove_folder, "removedirs": remove_folder,
         "F_OK": 0, "X_OK": 1, "W_OK": 2, "R_OK": 4, "curdir": ".", "pardir": "..", "extsep": ".", "walk": _walk, "fspath": str,
+    }
+
+
+def load_platform(_: "Machine") -> Mapping[str, object]:
+    """Return what `platform` offers: names of the system and of Python; the machine's own name is left out."""
+    import os
+    import platform
+    import sys
+
+    system = os.uname()
+    library = "".join((os.confstr("CS_GNU_LIBC_VERSION") or "").split()) if sys.platform == "linux" else ""
+    whole = "-".join([system.sysname, system.release, system.machine, *(["with", library] if library else [])])
+    told = {"platform": whole, "release": system.release, "version": system.version, "processor": ""}
+    return listed(platform, "python_version system machine python_implementation python_compiler python_build") | {
+        name: lambda *_, text=text: text for name, text in told.items()
     }
 
 

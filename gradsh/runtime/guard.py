@@ -58,7 +58,10 @@ def is_script_class(kind: type) -> bool:
 def has_attributes(kind: type) -> bool:
     """Tell whether the values of a class have no other attributes than a script gives them, so that it may read them all."""
     bases = type.__getattribute__(kind, "__mro__")
-    return kind is not ScriptBase and all(is_script_class(base) or base in {object, ScriptBase} or base in BAGS for base in bases)
+    return kind is not ScriptBase and all(
+        is_script_class(base) or base in {object, ScriptBase} or base in BAGS
+        or "__script_bag__" in type.__getattribute__(base, "__dict__") for base in bases
+    )
 
 
 def offer_of(kind: type) -> tuple[object, ...]:
@@ -199,6 +202,8 @@ class Guard:
             return Lookup(self, name, owner)
         if name in LOOKUPS and is_script_class(kind) and hasattr(kind, name):
             return self._lookup(owner, name)
+        if kind is super and owner.__self_class__ is None:
+            return self._of_unbound(name)
         if name == "__new__" and (kind is super or owner is object):
             return _new
         if name == "__dict__" and (has_attributes(kind) or is_aliased(kind)):
@@ -206,6 +211,13 @@ class Guard:
         if name == "resize" and kind is np.ndarray:
             return resize_of(owner)
         return None
+
+    @staticmethod
+    def _of_unbound(name: str) -> Callable[[], None]:
+        """Return what `super(C)` has, which is bound to no object: its own `__init__`, which makes it anew."""
+        if name == "__init__":
+            return lambda: None
+        raise fail("attribute", f"'super' object has no attribute '{name}'", AttributeError, name=name)
 
     def _lookup(self, owner: object, method: str) -> object:
         """Return `owner.__getattr__`, `__setattr__` or `__delattr__`: what they do under guard, by the script's own method if any."""

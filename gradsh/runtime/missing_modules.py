@@ -1,9 +1,11 @@
 """What an import binds for a module that gradsh does not have: a name that explains itself when it is used."""
 
+import os.path
 import sys
 from typing import NoReturn
 
 from gradsh.compiler.special import SPECIAL_METHODS
+from gradsh.engine.ambient import current
 from gradsh.runtime.modules import OR_TRACE, REFUSED_MODULE, is_python_module, module_of, only_python_has
 from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.fault import fail
@@ -12,7 +14,9 @@ ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FIL
 _ONE = "gradsh computes in one process on the CPU: use the module itself"
 _PRECISION = "remove it: gradsh computes on the CPU"
 _WRITE = f"write it with tensor operations, {OR_TRACE}"
-_REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs it"
+_REMOVE = "name the folder that holds it with `--path {}`, or remove what needs it"
+SYS_PATH = "sys.path"
+"""The flag that holds the list which a program has as `sys.path`."""
 _LEAVE = f"leave out what needs it, {OR_TRACE}"
 _PLAIN = "remove it: call the function or the module itself"
 _TORCH = {
@@ -39,11 +43,7 @@ _TORCH = {
          "torch.Tensor.indices", "torch.Tensor.values", "torch.sparse_csr_tensor", "torch.smm", "torch.hspmm"),
         "use dense tensors",
     ),
-    **{f"torch.{name}": f"PyTorch has removed it: write `torch.linalg.{instead}`" for name, instead in (
-        ("symeig", "eigh(A)"), ("solve", "solve(A, B)"), ("lstsq", "lstsq(A, B)"), ("matrix_rank", "matrix_rank(A)"),
-    )},
     "torch.nested": "pad the tensors to one length with `pad_sequence`",
-    "torch.Tensor.resize": "write `reshape`", "torch.Tensor.resize_as": "write `x.reshape(other.shape)`",
     "torch.Tensor.map_": "write the operation for the whole tensor",
     "torch.Tensor.apply_": "write the operation for the whole tensor",
     "torch.futures": _ONE,
@@ -58,6 +58,7 @@ _TORCH = {
     ),
     "typing.get_type_hints": f"annotations are texts here, which nothing evaluates: write the types into a dictionary, {OR_TRACE}",
     "signal.alarm": "`--timeout` bounds a run's time",
+    "sys.modules": "put what you look up into a dictionary, as in `{'Net': Net}[name]`",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
     "numpy.lib.stride_tricks.as_strided": "write `sliding_window_view(array, length)`",
     "gc.get_referrers": "`holders` shows what holds memory",
@@ -70,6 +71,8 @@ _TORCH = {
 
 def way_without(path: str) -> str:
     """Return the way to do without what PyTorch calls `path` (or what holds it), or "" for what PyTorch has not either."""
+    if path.rpartition(".")[2] in {"__file__", "__path__"}:
+        return "leave it out: no file holds it here"
     while path:
         if path in _TORCH:
             return _TORCH[path]
@@ -89,6 +92,13 @@ def holder(space: str, name: str) -> str:
     return {"torch": "PyTorch", "numpy": "numpy"}.get(space.partition(".")[0], "Python")
 
 
+def _added_folder() -> str:
+    """Return a folder that the program has added to `sys.path`, where gradsh does not look by itself, or ""."""
+    found = current().flags.get(SYS_PATH, [])
+    added = [one for one in found if one != "."] or found[1:]
+    return os.path.normpath(str(added[0])) if added else ""
+
+
 class Absent:
     """A module, or a name of one, that gradsh does not have: importing it is allowed, using it says what to do instead."""
 
@@ -106,7 +116,7 @@ class Absent:
         what = "" if self._member or only_pytorch_has(space, name) else "module "
         top = self._module.partition(".")[0]
         of_python = only_python_has(space, name) or top in sys.stdlib_module_names
-        otherwise = _LEAVE if of_python else _WRITE if top == "torch" else _REMOVE
+        otherwise = _LEAVE if of_python else _WRITE if top == "torch" else _REMOVE.format(_added_folder() or "DIR")
         way = way_without(self._module) or (known.why if known and known.how == REFUSED_MODULE else otherwise)
         raise fail(
             "name", f"gradsh has no {what}'{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way

@@ -87,7 +87,7 @@ MODULES: dict[str, Module] = {
     "os": _real("os", "paths are values; nothing of the disk or the environment is read", "file_modules"),
     "pathlib": _real("pathlib", "paths are values", "paths"),
     "pickle": _real("pickle", "objects are kept in the session; bytes are never unpickled", "file_modules"),
-    "platform": _listed("python_version system machine python_implementation"),
+    "platform": _real("platform", file="file_modules"),
     "pprint": _real("pprint"),
     "queue": _real("queue", "nothing waits: `get` of an empty queue fails", "one_thread"),
     "re": _listed(

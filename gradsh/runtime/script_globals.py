@@ -6,6 +6,8 @@ from typing import Any
 from gradsh.api.namespace import Namespace
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.compiler import runtime_names
+from gradsh.engine.ambient import current
+from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.runtime.allowlist import public
 from gradsh.runtime.bounded_operators import BoundedList
 from gradsh.runtime.builtins import make_builtins
@@ -20,6 +22,9 @@ from gradsh.text.fault import fail
 STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
             "math": "math", "sys": "sys"}  # fmt: skip
 """Modules that are there without an import, under the names that everybody gives them."""
+
+_PLAIN_RESULTS = "operations give plain tensors here where PyTorch gives the class derived from `torch.Tensor` (`gradsh trace FILE`)"
+
 
 class Offer:
     """Everything that exists for a program without its doing."""
@@ -83,6 +88,8 @@ class Offer:
                 return BoundedList
             if getattr(base, "__script_base__", False):
                 self._check_names(base, names)
+                if issubclass(base, Tensor) and not issubclass(base, Parameter):
+                    current().warn_once("a class of tensors", _PLAIN_RESULTS)
                 return base
         name = getattr(base, "__name__", type(base).__name__)
         raise fail(

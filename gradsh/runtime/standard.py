@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import standing_in, tell
+from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase, check_ordinary
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime import bounded_operators
@@ -18,6 +18,7 @@ from gradsh.runtime.builtins import leave
 from gradsh.runtime.enumerations import KINDS
 from gradsh.runtime.guard import BAGS
 from gradsh.runtime.library import listed
+from gradsh.runtime.missing_modules import SYS_PATH
 from gradsh.runtime.session_files import open
 from gradsh.runtime.type_proxies import MethodKind, TypeProxy
 from gradsh.text.fault import fail
@@ -171,9 +172,11 @@ def load_inspect(_: "Machine") -> Mapping[str, object]:
     def signature(callable: Any, /) -> Signature:
         """Return the parameters of a function, by name."""
         found = inspect.signature(callable)
-        shown = [one.replace(annotation=_AsWritten(one.annotation)) if isinstance(one.annotation, str) else one
-                 for one in found.parameters.values()]
-        return Signature(parameters=dict(found.parameters), _text=str(found.replace(parameters=shown)))
+        shown = found.replace(
+            parameters=[one.replace(annotation=_as_written(one.annotation)) for one in found.parameters.values()],
+            return_annotation=_as_written(found.return_annotation),
+        )
+        return Signature(parameters=dict(found.parameters), return_annotation=shown.return_annotation, _text=str(shown))
 
     return listed(inspect, "isfunction isclass ismethod isgenerator isgeneratorfunction isbuiltin Parameter cleandoc") | {
         "signature": signature
@@ -323,8 +326,12 @@ class _AsWritten(str):
         return str(self)
 
 
+def _as_written(annotation: object) -> Any:
+    return _AsWritten(annotation) if isinstance(annotation, str) else annotation
+
+
 class Signature(Namespace):
-    """What `inspect.signature` gives: `parameters`, by name."""
+    """What `inspect.signature` gives: `parameters`, by name, and the `return_annotation`."""
 
     _text: str
 
@@ -408,7 +415,8 @@ def load_sys(machine: "Machine") -> Mapping[str, object]:
     return listed(sys, "maxsize float_info platform version version_info byteorder maxunicode getsizeof") | {
         "argv": machine.arguments, "exit": leave, "stdin": EmptyInput(),
         "stdout": Stream(lambda text: machine.on_print(text)), "stderr": stderr,
-        "__stderr__": stderr, "exc_info": exc_info, "executable": "", "path": ["."], "getrecursionlimit": lambda: 1000,
+        "__stderr__": stderr, "exc_info": exc_info, "executable": "",
+        "path": current().flags.setdefault(SYS_PATH, ["."]), "getrecursionlimit": lambda: 1000,
         "setrecursionlimit": lambda limit: None, "getdefaultencoding": lambda: "utf-8", "gettrace": lambda: None,
     }
 

@@ -24,7 +24,8 @@ _SPECIAL = frozenset(
 ARRAY = names_in(
     "shape dtype ndim size T nbytes itemsize real imag flat all any argmax argmin argsort astype clip copy cumprod cumsum "
     "diagonal dot fill flatten item max mean min nonzero prod ptp ravel repeat reshape round searchsorted sort squeeze std "
-    "sum swapaxes take tolist trace transpose var __len__ __getitem__ __iter__ argpartition partition put compress conj conjugate strides"
+    "sum swapaxes take tobytes tolist trace transpose var __len__ __getitem__ __iter__ argpartition partition put compress conj "
+    "conjugate strides"
 )
 """What an array or a number of numpy's offers: computing and reading; no files, no memory, no buffers."""
 

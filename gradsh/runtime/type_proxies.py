@@ -7,6 +7,7 @@ from gradsh.compiler import runtime_names
 from gradsh.engine.graph.node import Facade, Node, behind
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.allowlist import ATTRIBUTES
+from gradsh.runtime.bounded_operators import times
 from gradsh.runtime.unions import Alternative
 
 _CALLABLE = frozenset({
@@ -50,6 +51,23 @@ class TypeProxy(Alternative):
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(name)
+
+
+class BytesKind(TypeProxy):
+    """`bytes` or `bytearray`: called, it makes bytes of numbers, of a text, or so many zeros."""
+
+    __slots__ = ()
+    __script_attributes__ = TypeProxy.__script_attributes__ | {"fromhex"}
+
+    def __call__(self, *source: object, **coding: object) -> object:
+        """Return the bytes. Raises OverflowError of kind `limit` for too many zeros."""
+        if len(source) == 1 and isinstance(source[0], int):
+            times(b"\0", source[0])
+        return self._kind(*source, **coding)
+
+    def fromhex(self, text: str, /) -> object:
+        """Return the bytes that two digits each write."""
+        return self._kind.fromhex(text)  # type: ignore[attr-defined]
 
 
 class MethodKind(TypeProxy):

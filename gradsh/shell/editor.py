@@ -1,6 +1,7 @@
 """The prompt of a capable terminal: prompt_toolkit's editor with our colours, completion, keys and status line."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
@@ -166,7 +167,8 @@ class Editor:
         """Draw once more: what needed the session can be shown now."""
         app = self.prompt.app
         if app.is_running:
-            app.invalidate()
+            with suppress(RuntimeError):  # it has ended since
+                app.invalidate()
 
     def _help(self, name: str) -> None:
         """Show help for a name (for none: the overview)."""

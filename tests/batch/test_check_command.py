@@ -28,7 +28,7 @@ WRONG = [
     ("import torch\nimport torch\ntorch.fx(1)", "module 'torch' has no attribute 'fx'", "remove it"),
     ("import torch\nfrom torch import nn\nimport torch.nn as nn\nimport torch\nnn.Foo", "module 'torch.nn' has no attribute 'Foo'", ""),
     ("import numpy as np\nnp.int", "module 'numpy' has no attribute 'int'", "did you mean `int`?"),
-    ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),
+    ("def f():\n    return los\nloss = f", "name 'los' is not defined", "did you mean `loss`"),
     ("import sklearn.metrics as m\nm.f1([1])", "gradsh has no module 'sklearn.metrics'", "make the data"),
     ("def g():\n    n: Left = 1\ndef f(x: Dict[str, int]): return x", "name 'Dict' is not defined", "from typing import Dict"),
     ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
@@ -47,6 +47,13 @@ def test_names_that_nothing_binds_are_told(text, message, help_line):
     ((line, said, helped),) = told(text)
     assert (said, help_line in helped) == (message, True)
     assert line == (1 if text.startswith("x = (") else text.rstrip().count("\n") + (0 if "los" in message else 1))
+
+
+def test_a_name_in_a_function_that_nothing_names_is_a_warning() -> None:
+    said: list[str] = []
+    _, problems = check_script(Script("script", "def f():\n    return los\nprint(1)"), said.append)
+    assert problems == []
+    assert said == ["line 2: name 'los' is not defined; nothing names the function that it is in"]
 
 
 RIGHT = [

@@ -123,7 +123,7 @@ np.array([1]).__array_interface__
 np.array([1]).__array_struct__
 np.array([1]).__reduce__
 np.array([1]).view
-np.array([1]).tobytes
+np.array([1]).tofile
 np.random.seed.__self__
 np.random.bytes
 np.sum.__wrapped__

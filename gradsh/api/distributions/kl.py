@@ -1,16 +1,20 @@
-"""torch.distributions.kl: the Kullback-Leibler divergence of two distributions of one kind."""
+"""torch.distributions.kl: the Kullback-Leibler divergence of two distributions."""
 
 import math
 from collections.abc import Callable
 
 from gradsh.api.distributions.continuous import Exponential, Independent, Normal, Uniform
 from gradsh.api.distributions.counts import Binomial, Geometric
-from gradsh.api.distributions.discrete import Bernoulli, Categorical, Poisson
-from gradsh.api.distributions.distribution import abstract, sum_rightmost
+from gradsh.api.distributions.discrete import Bernoulli, Categorical, OneHotCategorical, Poisson
+from gradsh.api.distributions.distribution import Distribution, abstract, sum_rightmost
 from gradsh.api.distributions.gamma import Beta, Dirichlet, Gamma
+from gradsh.api.distributions.halves import HalfNormal
+from gradsh.api.distributions.kl_pairs import PAIRS, Formula
 from gradsh.api.distributions.multivariate import MultivariateNormal, divergence
+from gradsh.api.distributions.powers import Pareto
 from gradsh.api.distributions.tails import EULER, Cauchy, Gumbel
-from gradsh.api.distributions.transformed import Laplace, LogNormal
+from gradsh.api.distributions.transformed import Laplace, TransformedDistribution
+from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
@@ -109,27 +113,55 @@ def _binomial(p: Binomial, q: Binomial) -> Tensor:
     return found
 
 
-def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
-
-
 def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise abstract()
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
-_FORMULAS: dict[type, Callable[..., Tensor]] = {
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = q.alpha / p.alpha
+    found = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    found[p.scale < q.scale] = math.inf
+    return found
+
+
+def _of_base(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise abstract()
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), len(p.event_shape) - len(p.base_dist.event_shape))
+
+
+_FORMULAS: dict[type, Formula] = {
     Normal: _normal, Categorical: _categorical, Bernoulli: _bernoulli, Uniform: _uniform, Exponential: _exponential,
     Independent: _independent, MultivariateNormal: divergence, Beta: _beta, Gamma: _gamma, Dirichlet: _dirichlet, Laplace: _laplace,
-    Cauchy: _cauchy, Gumbel: _gumbel, Poisson: _poisson, Geometric: _geometric, Binomial: _binomial, LogNormal: _log_normal,
+    Cauchy: _cauchy, Gumbel: _gumbel, Poisson: _poisson, Geometric: _geometric, Binomial: _binomial, Pareto: _pareto,
+    OneHotCategorical: lambda p, q: _categorical(p._categorical, q._categorical),
+    HalfNormal: lambda p, q: _normal(p.base_dist, q.base_dist), TransformedDistribution: _of_base,
 }
+_PAIRS = {(kind, kind): formula for kind, formula in _FORMULAS.items()} | PAIRS
+_EXPONENTIAL = (Bernoulli, Beta, Categorical, Dirichlet, Exponential, Gamma, Normal, Poisson)
+_FAMILIES = f"The cross KL-divergence between different exponential families cannot{' ' * 29}be computed using Bregman divergences"
+_REGISTERED = "kl_divergences"
 
 
-def kl_divergence(p: object, q: object) -> Tensor:
+def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
+    """Return a decorator of a function of two distributions of these classes, which gives their divergence in this session."""
+    def decorator(fun: Formula) -> Formula:
+        flags = current().flags
+        flags[_REGISTERED] = {**flags.get(_REGISTERED, {}), (type_p, type_q): fun}
+        return fun
+
+    return decorator
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Return the divergence KL(p || q) of each distribution of the batch."""
-    for kind, formula in _FORMULAS.items():
-        if isinstance(p, kind) and isinstance(q, kind):
-            return formula(p, q)
-    message = f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
-    raise fail("type", message, NotImplementedError)
+    pairs = {**_PAIRS, **current().flags.get(_REGISTERED, {})}
+    fitting = [pair for pair in pairs if isinstance(p, pair[0]) and isinstance(q, pair[1])]
+    if not fitting:
+        families = isinstance(p, _EXPONENTIAL) and isinstance(q, _EXPONENTIAL)
+        named = f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+        raise fail("type", _FAMILIES if families else named, NotImplementedError)
+    nearest = min(fitting, key=lambda pair: [type(one).__mro__.index(kind) for one, kind in zip((p, q), pair, strict=True)])
+    return pairs[nearest](p, q)

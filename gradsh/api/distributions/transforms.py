@@ -27,6 +27,14 @@ class Transform(ScriptBase):
         self._cache_size = cache_size
         self._pair: tuple[Any, Any] = (None, None)
 
+    _parameters: tuple[str, ...] = ()
+    """The attributes in which transforms of a class may differ."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(_same(getattr(self, name), getattr(other, name)) for name in self._parameters)
+
+    __hash__ = ScriptBase.__hash__
+
     @property
     def inv(self) -> "Transform":
         """The inverse."""
@@ -65,8 +73,15 @@ class Transform(ScriptBase):
         return f"{type(self).__name__}()"
 
 
+def _same(one: object, other: object) -> bool:
+    found = one == other
+    return bool(found.all()) if isinstance(found, Tensor) else bool(found)
+
+
 class Inverse(Transform):
     """The inverse of a transform."""
+
+    _parameters = ("_transform",)
 
     def __init__(self, transform: Transform) -> None:
         super().__init__()
@@ -120,6 +135,7 @@ class AbsTransform(Transform):
 class PowerTransform(Transform):
     """`y = x ** exponent`."""
 
+    _parameters = ("exponent",)
     domain = constraints.positive
     codomain = constraints.positive
     bijective = True
@@ -199,6 +215,7 @@ class SoftplusTransform(Transform):
 class AffineTransform(Transform):
     """`y = loc + scale * x`."""
 
+    _parameters = ("loc", "scale")
     bijective = True
 
     def __init__(self, loc: object, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
@@ -229,6 +246,8 @@ class AffineTransform(Transform):
 
 class ComposeTransform(Transform):
     """Several transforms, one after the other."""
+
+    _parameters = ("parts",)
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)

@@ -47,8 +47,22 @@ def check_optimizer(optimizer: object) -> None:
         raise fail("type", f"{type(optimizer).__name__} is not an Optimizer", TypeError)
 
 
-class LRScheduler(ScriptBase):
+class _Counting:
+    """What a scheduler knows beside its attributes: how often the optimizer had stepped when it was made."""
+
+    __slots__ = ("_steps_before",)
+    __script_bag__ = True
+    _steps_before: int
+
+
+class LRScheduler(ScriptBase, _Counting):
     """Base of the schedulers: `step()` after each `optimizer.step()` (or epoch) sets the groups' learning rates."""
+
+    __script_bag__ = True
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        cls.__script_bag__ = True  # their attributes are PyTorch's, too
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -71,8 +85,7 @@ class LRScheduler(ScriptBase):
 
     def state_dict(self) -> dict[str, object]:
         """Return everything but the optimizer."""
-        skip = ("optimizer", "_steps_before")
-        return {name: value for name, value in self.__dict__.items() if name not in skip}
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, object]) -> None:
         """Take over what state_dict returned: values of names that the scheduler has, of the types they have."""

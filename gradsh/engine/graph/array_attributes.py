@@ -277,7 +277,7 @@ class Elements(Lent):
 
 
 for _name, _method in vars(Elements).items():
-    if isinstance(_method, FunctionType):
+    if isinstance(_method, FunctionType) and _method.__name__ == _name:
         _method.__qualname__ = f"Tensor.{_name}"  # as Python's errors and `print(x.size)` say it
 _TYPED = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "

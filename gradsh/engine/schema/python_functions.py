@@ -16,6 +16,16 @@ _PYTHON = frozenset({
     "einsum", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "unravel_index",
 })
 """Functions of `torch` that are Python's."""
+_PYTHON_METHODS = frozenset({
+    "backward", "is_shared", "register_hook", "register_post_accumulate_grad_hook", "share_memory_", "storage", "unflatten",
+    *_PYTHON,
+})
+"""Methods of tensors that are Python's."""
+
+
+def is_python_method(name: str) -> bool:
+    """Whether PyTorch writes a tensor's method in Python."""
+    return name in _PYTHON_METHODS
 
 
 def is_python(name: str, spaces: tuple[str, ...]) -> bool:

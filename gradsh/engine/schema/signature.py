@@ -4,8 +4,8 @@
     param     = "*" | ["*"] NAME [":" TYPE ["?"]] ["=" DEFAULT]
 
 Without a type a parameter is a Tensor. Types: Tensor, Operand (Tensor or number), Tensors (a sequence), Indices (a sequence
-of Tensors and None), data (a Tensor, array or nested sequence), int, ints (one or several), sizes (the same, a single
-one staying an int), float, number, bool, str, dtype, any. `?` admits None. A bare `*` starts the keyword-only parameters;
+of Tensors and None), data (a Tensor, array or nested sequence), int, ints (one or several), tuple (of ints, no single one), sizes (as
+ints, a single one staying an int), float, number, bool, str, dtype, any. `?` admits None. A bare `*` starts the keyword-only parameters;
 `*NAME: ints` also takes its numbers one by one, as `view(2, 3)` does.
 """
 
@@ -52,7 +52,7 @@ class Param:
 
     def __init__(self, name: str, type: str, optional: bool, default: object, keyword_only: bool, variadic: bool) -> None:
         self.name = name
-        self.type = type
+        self.type = "ints" if type == "tuple" else type
         self.optional = optional
         self.default = default
         self.keyword_only = keyword_only
@@ -133,6 +133,10 @@ def _ints(value: object) -> object:
     return MISMATCH if one is MISMATCH else (one,)
 
 
+def _tuple(value: object) -> object:
+    return _ints(value) if isinstance(value, (list, tuple)) else MISMATCH
+
+
 def _sizes(value: object) -> object:
     one = _int(value)
     return _ints(value) if one is MISMATCH else one
@@ -174,7 +178,7 @@ def _any(value: object) -> object:
 
 ACCEPT: dict[str, Callable[[object], object]] = {
     "Tensor": _tensor, "Operand": _operand, "Tensors": _tensors, "int": _int, "ints": _ints,
-    "sizes": _sizes, "float": _float,
+    "sizes": _sizes, "tuple": _tuple, "float": _float,
     "number": _number, "Indices": _indices, "data": _data, "bool": _bool, "str": _str, "dtype": _dtype, "any": _any,
 }
 

@@ -96,6 +96,9 @@ bool_ = DType("bool", np.bool_, 0, "Bool")
 DTYPES: tuple[DType, ...] = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
 float8_e4m3fn = ForeignDType("float8_e4m3fn", 1, 2, "Float8_e4m3fn")
 float8_e5m2 = ForeignDType("float8_e5m2", 1, 2, "Float8_e5m2")
+float8_e4m3fnuz = ForeignDType("float8_e4m3fnuz", 1, 2, "Float8_e4m3fnuz")
+float8_e5m2fnuz = ForeignDType("float8_e5m2fnuz", 1, 2, "Float8_e5m2fnuz")
+float8_e8m0fnu = ForeignDType("float8_e8m0fnu", 1, 2, "Float8_e8m0fnu")
 complex32 = ForeignDType("complex32", 4, 3, "ComplexHalf")
 complex64 = ForeignDType("complex64", 8, 3, "ComplexFloat")
 complex128 = ForeignDType("complex128", 16, 3, "ComplexDouble")
@@ -104,7 +107,7 @@ uint32 = ForeignDType("uint32", 4, 1, "UInt32")
 uint64 = ForeignDType("uint64", 8, 1, "UInt64")
 
 FOREIGN: tuple[ForeignDType, ...] = (
-    float8_e4m3fn, float8_e5m2, complex32, complex64, complex128, uint16, uint32, uint64,
+    float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, complex32, complex64, complex128, uint16, uint32, uint64,
 )
 ALIASES: dict[str, DType] = {
     "float": float32, "double": float64, "long": int64, "int": int32, "short": int16, "half": float16, "chalf": complex32,
@@ -132,7 +135,7 @@ def of_numpy(dtype: NumpyDType) -> DType:
 _PROMOTED: dict[tuple[Any, Any], Any] = {}
 
 
-_CPP_NAMES = {
+CPP_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
     "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
 }
@@ -140,7 +143,7 @@ _CPP_NAMES = {
 
 def cpp_name(dtype: NumpyDType) -> str:
     """Return C++'s name of a dtype, as some of PyTorch's messages have it."""
-    return _CPP_NAMES[of_numpy(dtype).name]
+    return CPP_NAMES[of_numpy(dtype).name]
 
 
 def type_name(dtype: NumpyDType) -> str:
