@@ -108,9 +108,10 @@ class NameChecker:
         self.on_cpu = {id(node.func) for node in self.nodes if isinstance(node, tree.Call) and _names_cpu(node)}
         self.bound = {name for node in self.nodes for name in _binds(node)} | {"__doc__", "__file__", "__name__", "__package__"}
         used = {node.id for node in self.nodes if isinstance(node, tree.Name)}
-        idle = [one for one in program.body if isinstance(one, tree.FunctionDef) and one.name not in used]
+        runs = any(not isinstance(one, tree.FunctionDef | tree.ClassDef | tree.Import | tree.ImportFrom) for one in program.body)
+        idle = [one for one in program.body if runs and isinstance(one, tree.FunctionDef) and one.name not in used]
         self.unused = {id(node) for one in idle for part in one.body for node in walk(part)}
-        """What stands in functions that nothing names."""
+        """What stands in functions that nothing names; those of a file that defines and runs nothing are for others."""
         others = {
             name for node in self.nodes if not isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef)
             for name in _binds(node)
@@ -171,7 +172,8 @@ class NameChecker:
             way = f"import it first: `{IMPORTS[node.id]}`" if node.id in IMPORTS else way
             message = f"name '{node.id}' is not defined"
             if id(node) in self.unused:
-                current().warning(f"line {node.span.line}: {message}; nothing names the function that it is in")
+                told = f"line {node.span.line}: {message}; nothing names the function that it is in"
+                current().warning(f"{told}; {way}" if way else told)
             else:
                 self._tell("name", message, node.span, way)
 

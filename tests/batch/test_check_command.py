@@ -53,7 +53,8 @@ def test_a_name_in_a_function_that_nothing_names_is_a_warning() -> None:
     said: list[str] = []
     _, problems = check_script(Script("script", "def f():\n    return los\nprint(1)"), said.append)
     assert problems == []
-    assert said == ["line 2: name 'los' is not defined; nothing names the function that it is in"]
+    assert said == ["line 2: name 'los' is not defined; nothing names the function that it is in; did you mean `cos` or `log`?"]
+    assert check_script(Script("module", "def f():\n    return los\n"), said.append)[1]  # others may call it
 
 
 RIGHT = [
