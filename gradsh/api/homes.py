@@ -37,7 +37,7 @@ _CLASSES = {
         ("Dataset", "IterableDataset", "TensorDataset", "ConcatDataset", "ChainDataset", "StackDataset", "Subset"),
         "torch.utils.data.dataset",
     ), "DistributedSampler": "torch.utils.data.distributed",
-    "PackedSequence": "torch.nn.utils.rnn", "Muon": "torch.optim", "device_index": "torch.accelerator",
+    "PackedSequence": "torch.nn.utils.rnn", "Adafactor": "torch.optim", "Muon": "torch.optim", "device_index": "torch.accelerator",
     "DataLoader": "torch.utils.data.dataloader", "Autocast": "torch.amp.autocast_mode", "GradScaler": "torch.amp.grad_scaler",
     "DataParallel": "torch.nn.parallel.data_parallel", "ScriptModule": "torch.jit._script",
     "CpuGradScaler": "torch.cpu.amp.grad_scaler", "SummaryWriter": "torch.utils.tensorboard.writer",

@@ -80,10 +80,13 @@ class SummaryWriter(Nothing):
 class profile(Nothing):
     """PyTorch's profiler, which measures nothing here; `key_averages`, `table` and the others answer with nothing."""
 
-    __module__ = "torch.profiler"
+    __module__ = "torch.profiler.profiler"
 
     def __init__(self, *_: object, **__: object) -> None:
         tell(profile)
+
+
+autograd_profile = type("profile", (profile,), {"__module__": "torch.autograd.profiler", "__doc__": profile.__doc__})
 
 
 class record_function(ContextDecorator):

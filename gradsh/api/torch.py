@@ -62,7 +62,7 @@ _NN_CLASSES = {
 """PyTorch's modules by the file (of gradsh.api.nn) that holds them."""
 _OPTIMIZERS = {
     "optimizer": "Optimizer", "sgd": "SGD", "adam": "Adam AdamW Adamax NAdam RAdam",
-    "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS", "adafactor": "Adafactor",
+    "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS",
 }
 _SCHEDULERS = {
     "scheduler_base": "LRScheduler _LRScheduler=LRScheduler EPOCH_DEPRECATION_WARNING",
@@ -223,7 +223,8 @@ def _optimizers() -> dict[str, dict[str, object]]:
     table = _from_files("gradsh.api.optim", _OPTIMIZERS)
     files = {name.lower(): {name: entry} for name, entry in table.items()}
     files["optimizer"] |= lazily("gradsh.api.optim.optimizer", "required")
-    return _with_files("torch.optim", table | lazily("gradsh.api.optim.muon", "Muon"), files)
+    table |= lazily("gradsh.api.optim.muon", "Muon") | lazily("gradsh.api.optim.adafactor", "Adafactor")
+    return _with_files("torch.optim", table, files)
 
 
 _RANDOM = {name: _shared(name) for name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -255,7 +256,7 @@ _TABLES: dict[str, dict[str, object]] = {
         "_is_fwd_grad_enabled _set_fwd_grad_enabled _current_level",
     ),
     "torch.autograd.variable": lazily("gradsh.api.autograd", "Variable"),
-    "torch.autograd.profiler": lazily("gradsh.api.stand_ins", "profile record_function"),
+    "torch.autograd.profiler": lazily("gradsh.api.stand_ins", "profile=autograd_profile record_function"),
     "torch.profiler": lazily(
         "gradsh.api.stand_ins",
         "profile record_function ProfilerActivity=NOTHING schedule=NOTHING tensorboard_trace_handler=NOTHING",
