@@ -15,7 +15,7 @@ from gradsh.render.diagnostic import draw
 from gradsh.render.html import PLAIN, bundle_of
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.run.script import interruptible
+from gradsh.run.script import Interruptible
 from gradsh.run.sinks import write_result
 from gradsh.session.session import Session
 from gradsh.shell.asked import asked
@@ -68,7 +68,7 @@ class Cells:
                 self._emit(event, style)
 
         try:
-            with interruptible(self.session):
+            with Interruptible(self.session):
                 outcome = self.session.run(asked(text), emit, name=style.file, first_line=first_line)
         except KeyboardInterrupt:  # the second one
             return CellFailure("interrupt", "interrupted", [*_lines(failed), "interrupted"])

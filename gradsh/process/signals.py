@@ -1,6 +1,6 @@
 """Ctrl-C where no script is running: while the program starts, waits for workers, stands between two prompts, or ends.
 
-While a script runs, `run.script.interruptible` answers. Python's own answer, an exception wherever the program happens to be,
+While a script runs, `run.script.Interruptible` answers. Python's own answer, an exception wherever the program happens to be,
 shows a traceback when that is an import or the end of the process.
 """
 

@@ -170,7 +170,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     session.state.settings.values["hints"] = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
-    interrupts = interruptible(session)
+    interrupts = Interruptible(session)
     with interrupts, watching, _watched(session, options, sink) as shown, recorded(session, script, options, shown) as emit:
         outcome = session.run(
             script.text, emit, name=script.name, keep_going=options.keep_going, values=dict(options.values)
@@ -306,7 +306,7 @@ def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
     return profiler, profiler.watching()
 
 
-class interruptible:  # noqa: N801  # a block, as `contextlib` names them
+class Interruptible:
     """A block in which Ctrl-C ends the script at its next safe point; a second one ends it wherever it is.
 
     `late` after the block: one came, and no safe point was left for it.
@@ -316,7 +316,7 @@ class interruptible:  # noqa: N801  # a block, as `contextlib` names them
         self._session = session
         self._asked = self.late = False
 
-    def __enter__(self) -> "interruptible":
+    def __enter__(self) -> "Interruptible":
         self._before = answer(self._on_interrupt)
         return self
 

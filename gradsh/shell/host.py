@@ -12,7 +12,7 @@ from gradsh.process import sandbox
 from gradsh.process.files import write_whole
 from gradsh.process.limits import changed
 from gradsh.render.wrap import wrap
-from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
+from gradsh.run.script import Interruptible, RunOptions, collect_again, prepare
 from gradsh.shell.asked import asked, is_unfinished
 from gradsh.shell.config import Config, read_config, state_folder
 from gradsh.shell.history import HistoryFile
@@ -194,7 +194,7 @@ class Host:
         self.sink.refresh()
         passed = False
         try:
-            with interruptible(session), self._watched(session, sink) as emit:
+            with Interruptible(session), self._watched(session, sink) as emit:
                 if self.interrupted:
                     session.interrupt()
                 passed = session.run(text, emit, name=name, first_line=first_line, values=dict(self.options.values)).status == 0

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from gradsh.contracts.events import Failure
-from gradsh.run.script import interruptible
+from gradsh.run.script import Interruptible
 from gradsh.session.session import Session
 from tests.robustness.test_bounds import kinds, run
 
@@ -56,7 +56,7 @@ def test_an_interrupt_that_arrives_within_one_long_call_ends_the_run() -> None:
 
 def test_an_interrupt_that_comes_too_late_is_none_of_the_next_text() -> None:
     session = Session()
-    with interruptible(session):
+    with Interruptible(session):
         assert kinds(run("x = 1", session=session)) == []
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
@@ -79,7 +79,7 @@ def test_a_pass_stops_at_any_moment(seed: int) -> None:
     session = Session()
     run("x = ones(50, requires_grad=True)\ny = x\nfor i in range(20000): y = y.sin() * 1.01\nz = y.sum()", session=session)
     timer = threading.Timer(random.Random(seed).random() * 0.1, os.kill, (os.getpid(), signal.SIGINT))
-    with interruptible(session):
+    with Interruptible(session):
         timer.start()
         events = run("z.backward()", session=session)
         timer.join()
