@@ -34,9 +34,12 @@ class Account(NamedTuple):
         return self.leaves + self.gradients + self.variables + self.graph
 
 
-def take_account(variables: Mapping[str, object], more: Iterable[Node] = ()) -> Account:
-    """Count the memories that the variables hold, and the graphs below them and below the nodes `autograd_meta`."""
-    named = list(named_tensors(variables))
+def take_account(variables: Mapping[str, object], more: Iterable[Node] = (), looked: list[int] | None = None) -> Account:
+    """Count the memories that the variables hold, and the graphs below them and below the nodes `autograd_meta`.
+
+    What it looked at to find the variables' tensors is added to `looked`.
+    """
+    named = list(named_tensors(variables, looked))
     saved, nodes = saved_memories([*(node for _, node in roots_among(named)), *more])
     return account_of((tensor for _, tensor in named), saved, sum(saved.values()), nodes)
 

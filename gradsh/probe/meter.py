@@ -63,7 +63,7 @@ class Meter:
     def sample(self, variables: Mapping[str, object], line: int, more: Iterable[Node], inside: bool = True) -> Account:
         """Take an account now; `autograd_meta` are roots of graphs that no variable holds."""
         account, visited = self._account(variables, more)
-        self.credit -= visited + 3 * len(variables)
+        self.credit -= visited
         if not inside or self._is_peak(account):
             self.samples.append(Sample(line, account, inside))
         if len(self.samples) > _MOST_SAMPLES:
@@ -79,12 +79,13 @@ class Meter:
             self.tally.again(nodes, back=back)
 
     def _account(self, variables: Mapping[str, object], more: Iterable[Node]) -> tuple[Account, int]:
-        """Return an account and how many nodes were visited for it."""
+        """Return an account and how many values and nodes were visited for it."""
+        looked: list[int] = []
         if self.tally is None:
-            account = take_account(variables, more)
-            return account, account.nodes
-        named = list(named_tensors(variables))
-        visited = len(named) + self.tally.follow([*(node for _, node in roots_among(named)), *more])
+            account = take_account(variables, more, looked)
+            return account, sum(looked) + account.nodes
+        named = list(named_tensors(variables, looked))
+        visited = sum(looked) + self.tally.follow([*(node for _, node in roots_among(named)), *more])
         self.tensors = len({id(tensor) for _, tensor in named})
         tensors = (tensor for _, tensor in named)
         return account_of(tensors, self.tally.sizes, self.tally.nbytes, self.tally.nodes), visited

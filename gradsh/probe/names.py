@@ -23,9 +23,9 @@ _WORDS = 10
 _LONGEST = 20_000  # values looked at inside containers; a program's own data may be of any size
 
 
-def named_tensors(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
-    """Yield (path, tensor) for every tensor that a variable leads to, each path once."""
-    return ((path, tensor) for path, _, tensor in _reached(variables) if tensor is not None)
+def named_tensors(variables: Mapping[str, object], looked: list[int] | None = None) -> Iterator[tuple[str, Tensor]]:
+    """Yield (path, tensor) for every tensor that a variable leads to, each path once; add to `looked` how many values that took."""
+    return ((path, tensor) for path, _, tensor in _reached(variables, looked) if tensor is not None)
 
 
 def named_modules(variables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -33,7 +33,9 @@ def named_modules(variables: Mapping[str, object]) -> Iterator[tuple[str, object
     return ((path, value) for path, value, tensor in _reached(variables) if tensor is None and is_module(value))
 
 
-def _reached(variables: Mapping[str, object]) -> Iterator[tuple[str, object, Tensor | None]]:
+def _reached(
+    variables: Mapping[str, object], visits: list[int] | None = None
+) -> Iterator[tuple[str, object, Tensor | None]]:
     """Yield (path, value, the tensor that it is) for each tensor and container that a variable leads to, without recursion."""
     seen: set[int] = set()
     stack: list[tuple[str, object]] = [
@@ -53,6 +55,8 @@ def _reached(variables: Mapping[str, object]) -> Iterator[tuple[str, object, Ten
         seen.add(id(value))
         yield path, value, None
         stack.extend(reversed(below))
+    if visits is not None:
+        visits.append(looked)
 
 
 def _inside(path: str, value: object) -> list[tuple[str, object]] | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gradsh.probe.accounts import saved_memories
+from gradsh.probe.meter import Meter
 from gradsh.probe.names import roots_of
 from gradsh.probe.tally import Tally
 from gradsh.session.session import Session
@@ -62,3 +63,10 @@ def test_a_statement_visits_only_what_is_new(monkeypatch: pytest.MonkeyPatch) ->
         session.run(statement, lambda _: None)
     assert sum(visited) == 3
     assert session.state.meter.tally.nodes < 10
+
+
+def test_a_walk_spends_what_it_looked_at():
+    meter = Meter()
+    before = meter.credit
+    meter.sample({"buffer": [(number, 1.0) for number in range(5000)]}, 1, ())
+    assert before - meter.credit >= 15000
