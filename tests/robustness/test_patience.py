@@ -12,7 +12,7 @@ import pytest
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.cancellable import run_cancellable
-from gradsh.run.script import interruptible
+from gradsh.run.script import Interruptible
 from gradsh.session.session import Session
 from tests.processes import BOUND, program
 from tests.robustness.test_bounds import kinds, run
@@ -57,7 +57,7 @@ def test_ctrl_c_ends_the_wait() -> None:
     session = Session()
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     session.machine.program["begin"] = timer.start
-    with interruptible(session):
+    with Interruptible(session):
         assert kinds(run("x = ones(1)\nbegin()\nx.expand(3 * 10**9).sum()", session=session)) == ["interrupt"]
         timer.join()
     assert kinds(run("x.sum()", session=session)) == []
