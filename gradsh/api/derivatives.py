@@ -33,7 +33,7 @@ def _fresh(inputs: Tensors, create_graph: bool) -> Tensors:
     """Return the inputs as tensors to differentiate by, within the caller's graph if that is wanted."""
     view_as = find("view_as")
     if not create_graph and current().flags.get(TRANSFORMED):
-        raise fail("value", _WITHIN_TRANSFORMS, RuntimeError)
+        raise fail("value", _WITHIN_TRANSFORMS)
     return tuple(
         view_as(one, one) if create_graph and one.requires_grad else detached_with_tangents(one).requires_grad_() for one in inputs
     )
@@ -56,16 +56,16 @@ def _cotangents(v: object, like: Tensors, many: bool, what: str, name: str) -> T
         if len(like) != 1 or like[0].numel() != 1:
             case = "the user-provided function returns" if what == "outputs" else "the input to the user-provided function is"
             message = f"The vector v can only be None if {case} a single Tensor with a single element."
-            raise fail("value", message, RuntimeError)
+            raise fail("value", message)
         return (make(np.ones(like[0].array.shape, like[0].array.dtype)),)
     _, found = _tuple(v, "v", name)
     if len(found) != len(like):
         message = f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}."
-        raise fail("value", message if many else "The given v should contain a single Tensor.", RuntimeError)
+        raise fail("value", message if many else "The given v should contain a single Tensor.")
     for place, (one, other) in enumerate(zip(found, like, strict=True)):
         if one.shape != other.shape:
             at = f"Entry {place} in v" if many else "v"
-            raise fail("shape", f"{at} has invalid size: should be {other.shape} but got {one.shape}.", RuntimeError)
+            raise fail("shape", f"{at} has invalid size: should be {other.shape} but got {one.shape}.")
     return found
 
 
@@ -91,7 +91,7 @@ def _check_outputs(outputs: Tensors, strict: bool) -> None:
                 f"Output {place} of the user-provided function does not require gradients. The outputs must be computed in a "
                 "differentiable manner from the input when running in strict mode."
             )
-            raise fail("no_grad", message, RuntimeError, tensor=one)
+            raise fail("no_grad", message, tensor=one)
 
 
 def _strictly(found: list[Tensor | None], strict: bool, what: str = "The output", create_graph: bool = False) -> None:
@@ -100,13 +100,13 @@ def _strictly(found: list[Tensor | None], strict: bool, what: str = "The output"
             message = (
                 f"{what} of the user-provided function is independent of input {place}. This is not allowed in strict mode."
             )
-            raise fail("unused", message, RuntimeError)
+            raise fail("unused", message)
         if create_graph and not one.requires_grad:
             message = (
                 f"The jacobian of the user-provided function is independent of input {place}. This is not allowed in strict mode "
                 "when create_graph=True."
             )
-            raise fail("unused", message, RuntimeError)
+            raise fail("unused", message)
 
 
 def _check_jacobian(found: tuple[Tensor, ...], strict: bool) -> None:
@@ -119,7 +119,7 @@ def _check_jacobian(found: tuple[Tensor, ...], strict: bool) -> None:
                 "is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
                 "function for example)."
             )
-            raise fail("unused", message, RuntimeError)
+            raise fail("unused", message)
 
 
 def _done(value: object, create_graph: bool) -> Any:
@@ -204,7 +204,7 @@ def jacobian(
         many_out, outputs = _tuple(func(*own), "outputs", "jacobian")
         _check_outputs(outputs, strict)
         if strict and vectorize:
-            raise fail("value", _NOT_STRICT.format("vectorized=True", "", "vectorize=False"), RuntimeError)
+            raise fail("value", _NOT_STRICT.format("vectorized=True", "", "vectorize=False"))
         rows = tuple(_rows(place, output, own, create_graph, strict) for place, output in enumerate(outputs))
     found = tuple(_given(many, row) for row in rows)
     return _done(_given(many_out, found), create_graph)
@@ -214,7 +214,7 @@ def _pushed(func: Callable[..., object], inputs: object, strict: bool) -> object
     """Return the Jacobian by forward mode: a run of the function for each element of the inputs."""
     if strict:
         message = _NOT_STRICT.format('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"')
-        raise fail("value", message, RuntimeError)
+        raise fail("value", message)
     many, given = _tuple(inputs, "inputs", "jacobian")
     returned: list[bool] = []
 
@@ -253,13 +253,13 @@ def _rows(number: int, output: Tensor, inputs: Tensors, create_graph: bool, stri
 
 def _check_scalar(outputs: Tensors, many: bool, name: str) -> Tensor:
     if many or len(outputs) != 1:
-        raise fail("value", f"The function given to {name} should return a single Tensor", RuntimeError)
+        raise fail("value", f"The function given to {name} should return a single Tensor")
     output = outputs[0]
     if output.ndim == 0:
         return output
     if output.numel() != 1:
         message = f"The Tensor returned by the function given to {name} should contain a single element"
-        raise fail("scalar", message, RuntimeError, tensor=output)
+        raise fail("scalar", message, tensor=output)
     return find("reshape")(output, ())
 
 

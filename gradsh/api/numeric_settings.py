@@ -12,7 +12,7 @@ _MODES = ("default", "warn", "error")
 def set_float32_matmul_precision(precision: str) -> None:
     """Choose "highest", "high" or "medium" for products on a GPU; others are told and change nothing."""
     if not isinstance(precision, str):
-        raise fail("type", f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}", RuntimeError)
+        raise fail("type", f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
     if precision not in _PRECISIONS:
         known = "'highest', 'high', or 'medium'"
         current().warning(f"{precision} is not one of {known}; the currentsetFloat32MatmulPrecision call has no effect.")
@@ -40,7 +40,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     known, listed = (_MODES, "`default`, `warn`, `error`") if isinstance(debug_mode, str) else (range(3), "0, 1, or 2")
     if debug_mode not in known:
         one_of = "one of " if isinstance(debug_mode, str) else ""
-        raise fail("value", f"invalid value of debug_mode, expected {one_of}{listed}, but got {debug_mode}", RuntimeError)
+        raise fail("value", f"invalid value of debug_mode, expected {one_of}{listed}, but got {debug_mode}")
     current().flags[_DETERMINISTIC] = known.index(debug_mode)  # type: ignore[arg-type]
 
 

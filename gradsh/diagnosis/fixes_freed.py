@@ -4,12 +4,12 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, written
+from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, written
 from gradsh.diagnosis.explain_graph import trunk_of
 from gradsh.diagnosis.fixes import Finder, attribute, call_in, held, with_keyword
 from gradsh.diagnosis.fixes_shared import building, cut_off, cut_unserved, second_cut_off
 from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass, memory_emptied
-from gradsh.diagnosis.slices import dedented, slice_before
+from gradsh.diagnosis.slices import dedented, slice_before, writes_on
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
@@ -369,7 +369,7 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
         sources = [site for site in (freed if whole else needs) if not (first is not None and _later(site, first))]
         near = [site for site in sources if not level.loops or (site.loops and site.loops[-1] is level.loops[-1])]
         simple = [site for site in near if isinstance(site.statement, tree.Assign) and site.alone()]
-        partial = len(simple) < len(sources) or (not whole and len(freed) > len(needs)) or _writes_on(simple)
+        partial = len(simple) < len(sources) or (not whole and len(freed) > len(needs)) or writes_on(simple)
         if not simple:
             simple = _storing_call(finder, level, first)
         if not simple:
@@ -378,12 +378,6 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
         words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {reader.line}"
         finder.offer(words, Draft().insert(reader, "before", *dedented(simple)),
                      "costs a forward, keeps no buffers", changes=f"costs a forward; {UPDATED}", guess=partial)
-
-
-def _writes_on(sites: list[Site]) -> bool:
-    """Whether statements write into parts of what none of them binds: what was there before stays."""
-    targets = [(target, base_of(target)) for site in sites for target in targets_of(site.statement)]
-    return bool({path_of(base) for target, base in targets if base is not target} - {path_of(target) for target, _ in targets})
 
 
 def _storing_call(finder: Finder, level: Site, first: Place | None) -> list[Site]:

@@ -1,6 +1,6 @@
 """The statements that compute a value: what has to run again so that a graph is there anew."""
 
-from gradsh.diagnosis.code import Site, reads, written
+from gradsh.diagnosis.code import Site, base_of, path_of, reads, targets_of, written
 from gradsh.diagnosis.fixes import Finder
 from gradsh.language import tree
 
@@ -41,6 +41,12 @@ def matters(finder: Finder, path: str, site: Site) -> bool:
     if saved is None:
         return False
     return any(level.statement is site.statement for level in finder.levels(saved))
+
+
+def writes_on(sites: list[Site]) -> bool:
+    """Whether statements write into parts of what none of them binds: what was there before stays."""
+    targets = [(target, base_of(target)) for site in sites for target in targets_of(site.statement)]
+    return bool({path_of(base) for target, base in targets if base is not target} - {path_of(target) for target, _ in targets})
 
 
 def dedented(sites: list[Site]) -> list[str]:

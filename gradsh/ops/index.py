@@ -132,7 +132,7 @@ def _index_put(self: Array, indices: Sequence[object], values: Array, accumulate
             f"Index put requires the source and destination dtypes match, got {of_numpy(self.dtype).title} for the "
             f"destination and {of_numpy(array.dtype).title} for the source."
         )
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     where = _numpy_index(self, indices)
     if array.size == 1 and not accumulate and any(type(one) is np.ndarray and one.dtype.kind == "b" for one in where):
         array = array.reshape(())  # PyTorch fills what a mask chooses with a single number, of whatever shape
@@ -366,7 +366,7 @@ def _value(self: Tensor, value: Tensor | float) -> Tensor:
         raise fail("type", f"can't assign a {class_name(value)} to a torch.{self.dtype.title}Tensor", TypeError, tensor=self)
     if not _fits(value, self.array.dtype):
         name = _WRITTEN_NAMES[self.array.dtype.name]
-        raise fail("value", f"value cannot be converted to type {name} without overflow", RuntimeError, tensor=self)
+        raise fail("value", f"value cannot be converted to type {name} without overflow", tensor=self)
     return make(cast(np.asarray(value), self.array.dtype))
 
 

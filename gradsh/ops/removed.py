@@ -42,7 +42,7 @@ def _declare(text: str, words: str) -> None:
     name = text.partition("(")[0]
 
     def body(*_: object) -> NoReturn:
-        raise fail("other", _REMOVED + words, RuntimeError)
+        raise fail("other", _REMOVED + words)
 
     spaces = ("torch",) if name == "matrix_rank" else ("torch", "Tensor")
     composite(text, "Refused: PyTorch has removed it, for a function of `torch.linalg`.", body, spaces)

@@ -202,7 +202,7 @@ def _of_old(name: str, self: Tensor, shape: tuple[int, ...]) -> object:
             f"requested resize to {asked} ({count} elements in total), but the given tensor has a size of {had} ({self.array.size} "
             "elements). autograd's resize can only change the shape of a given tensor, while preserving the number of elements. "
         )
-        raise fail("shape", message, RuntimeError, tensor=self)
+        raise fail("shape", message, tensor=self)
     return find("view")(find("contiguous")(self), shape)
 
 

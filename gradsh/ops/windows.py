@@ -12,9 +12,11 @@ from gradsh.engine.values.dtype import CPP_NAMES, DType, of_numpy
 from gradsh.ops.create import TORCH, default_or
 from gradsh.text.fault import fail
 
+
 _OPTIONS = (
     "dtype: dtype? = None, layout: any? = None, device: any? = None, pin_memory: bool = False, requires_grad: bool = False"
 )
+"""Those of other factories, in the order in which PyTorch's refusals list them."""
 
 
 def _window(name: str, doc: str, values: Callable[..., Tensor], *more: str) -> None:
@@ -46,9 +48,9 @@ def _check(name: str, window_length: int, kind: DType) -> None:
     if not kind.is_floating_point:
         options = f"dtype={CPP_NAMES[kind.name]}, device=cpu, layout=Strided (default), requires_grad=false (default)"
         message = f"{name} expects floating point dtypes, got: TensorOptions({options}, pinned_memory=false, memory_format=(nullopt))"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message)
     if window_length < 0:
-        raise fail("value", f"{name} requires non-negative window_length, got window_length={window_length}", RuntimeError)
+        raise fail("value", f"{name} requires non-negative window_length, got window_length={window_length}")
 
 
 def _cosine(ramp: Tensor, last: int, alpha: float = 0.54, beta: float = 0.46) -> Tensor:

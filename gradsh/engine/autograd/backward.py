@@ -66,7 +66,7 @@ _CREATE_GRAPH_WARNING = (
 def _input_targets(inputs: list[Any]) -> dict[Node, set[int] | None]:
     chosen = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     if not chosen:
-        raise fail("value", "`inputs` argument to `backward()` cannot be empty.", RuntimeError)
+        raise fail("value", "`inputs` argument to `backward()` cannot be empty.")
     targets: dict[Node, set[int] | None] = {}
     for one in chosen:
         tensor = check_input(one)
@@ -83,7 +83,7 @@ def check_input(value: object) -> Tensor:
     tensor = tensor_at(value)
     if not isinstance(tensor, Tensor):
         message = f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}"
-        raise fail("type", message, RuntimeError)
+        raise fail("type", message)
     return tensor
 
 
@@ -103,7 +103,7 @@ def grad(
     retain = create_graph if retain_graph is None else bool(retain_graph)
     recorded = create_graph or bool(levels())  # gradients have tangents, too
     if not inputs:
-        raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
+        raise fail("value", "`inputs` argument to `grad()` cannot be empty.")
     roots = make_roots(outputs, grad_outputs, recorded)
     edges: list[Edge] = []
     given, inputs = inputs, [check_input(one) for one in inputs]
@@ -111,7 +111,7 @@ def grad(
         edge = gradient_edge(tensor)
         if edge is None and not tensor.requires_grad:
             message = "One of the differentiated Tensors does not require grad"
-            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+            raise fail("no_grad", message, tensor=tensor, index=place)
         edges.append(edge or (Node((), ()), 0))  # a view made under no_grad is reached by no pass
     targets: dict[Node, set[int] | None] = {}
     for node, output in edges:
@@ -127,14 +127,14 @@ def grad(
         if value is None and materialize_grads:
             if inputs[place] is not given[place]:
                 message = "materialize_grads cannot be used when the given input is a GradientEdge"
-                raise fail("value", message, RuntimeError)
+                raise fail("value", message)
             value = make(np.zeros_like(inputs[place].array)).requires_grad_(create_graph)
         if value is None and not allow_unused:
             message = (
                 f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
                 "allow_unused=True if this is the desired behavior."
             )
-            raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
+            raise fail("unused", message, tensor=inputs[place], index=place)
         if value is not None and not isinstance(value, Tensor):
             written = noted(value) + (task.sums.get((node, output), 0) if type(node) is AccumulateGrad else 0)
             value = made[(node, output)] = _handed_out(value)
@@ -171,7 +171,7 @@ def make_roots(
         edge = (origin, 0) if tensor.meta is None and isinstance(origin, Node) else gradient_edge(tensor)
         if edge is None:
             message = f"element {place} of tensors does not require grad and does not have a grad_fn"
-            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+            raise fail("no_grad", message, tensor=tensor, index=place)
         if cotangent is None:
             array = tensor.array
             ones = np.ones(array.shape, array.dtype) if array.ndim else np.array(1, array.dtype)
@@ -194,7 +194,7 @@ def _fitting(place: int, edge: Edge, start: Any) -> Any:
     shape = edge[0].outputs[edge[1]][0]
     if not expandable(shape, tuple(start.shape)):
         message = f"invalid gradient at index {place} - got {list(start.shape)} but expected shape compatible with {list(shape)}"
-        raise fail("grad_shape", message, RuntimeError, node=edge[0])
+        raise fail("grad_shape", message, node=edge[0])
     return sum_tensor_to(start, shape) if isinstance(start, Tensor) else sum_to(start, shape)
 
 
@@ -202,7 +202,7 @@ def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | 
     if gradient is None:
         if tensor.requires_grad and tensor.array.size != 1:
             message = "grad can be implicitly created only for scalar outputs"
-            raise fail("scalar", message, RuntimeError, tensor=tensor, index=place)
+            raise fail("scalar", message, tensor=tensor, index=place)
         return None
     if not isinstance(gradient, Tensor):
         raise fail("type", f"gradients can be either Tensors or None, but got {type(gradient).__name__}", TypeError)
@@ -212,7 +212,7 @@ def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | 
             f"Mismatch in shape: grad_output[{place}] has a shape of {Size(gradient.array.shape)} and "
             f"output[{place}] has a shape of {Size(tensor.array.shape)}."
         )
-        raise fail("grad_shape", message, RuntimeError, tensor=tensor, index=place)
+        raise fail("grad_shape", message, tensor=tensor, index=place)
     if have.dtype is not want.dtype and have.dtype != want.dtype:
         return make(cast(have, want.dtype))
     return gradient
