@@ -12,7 +12,6 @@ from gradsh.engine.values.dtype import CPP_NAMES, DType, of_numpy
 from gradsh.ops.create import TORCH, default_or
 from gradsh.text.fault import fail
 
-
 _OPTIONS = (
     "dtype: dtype? = None, layout: any? = None, device: any? = None, pin_memory: bool = False, requires_grad: bool = False"
 )
