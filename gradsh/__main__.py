@@ -84,6 +84,9 @@ def _main(arguments: list[str]) -> int:
 
         return say(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})")
     gc.disable()  # what is imported stays: looking through it again and again takes a tenth of the start
+    from gradsh.process.fast_import import search_fast
+
+    search_fast()
     options = fast_options(arguments)
     if options is None:
         from gradsh.cli.app import run_cli

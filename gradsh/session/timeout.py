@@ -4,7 +4,6 @@
 """
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
@@ -34,6 +33,8 @@ def reading(session: Any, source: Source) -> AbstractContextManager[None]:
 
 def _line(session: Any) -> int:
     """Return the line of the innermost statement that the main thread is running."""
+    import threading  # which a script without a bound does not need
+
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None and frame.f_builtins is not session.machine.builtins:
         frame = frame.f_back

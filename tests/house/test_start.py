@@ -1,8 +1,11 @@
 """What the program imports when it starts: the time of a small script is the time of its imports."""
 
 import inspect
+import py_compile
 import subprocess
 import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from gradsh.ops.families import FAMILIES
+from gradsh.process.fast_import import _Finder
 
 ASK = """
 import os, sys
@@ -31,7 +35,8 @@ x.grad
 """
 RARE = {"typer", "prompt_toolkit", "pygments", "resvg_py", "pathlib", "dataclasses", "json", "logging", "argparse", "tempfile",
         "importlib.metadata", "multiprocessing", "gradsh.cli.app", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module",
-        "numpy._typing", "numpy._core._add_newdocs", "inspect", "dis"}  # fmt: skip
+        "numpy._typing", "numpy._core._add_newdocs", "inspect", "dis", "threading", "pickle", "platform",
+        "textwrap", "datetime"}  # fmt: skip
 
 
 def last_lines(*arguments: str) -> list[str]:
@@ -133,3 +138,54 @@ def test_numpy_is_whole_after_it_was_imported_without_texts() -> None:
     assert given == (
         f"{npt.NDArray[np.float32]}\n{np.ndarray.sum.__doc__}\n{signatures}\n{[np.dot.__doc__, np.where.__doc__, np.vdot.__doc__]}\n"
     )
+
+
+def test_what_numpy_imports_when_it_is_used_is_pythons_own() -> None:
+    given = run(
+        "from gradsh.process.lean_numpy import import_numpy\n"
+        "import_numpy()\n"
+        "import sys, numpy as np\n"
+        "print(sorted({'ast', 'datetime', 'inspect', 'pickle', 'platform', 'textwrap'} & sys.modules.keys()))\n"
+        "import datetime, pickle, typing\n"
+        "print(np.datetime64('2026-01-02').astype(object) == datetime.date(2026, 1, 2))\n"
+        "print(pickle.loads(np.arange(3).dumps()), np.array('ab').item(), np.linalg.slogdet(np.eye(2)))\n"
+        "np.lib._utils_impl.platform.system(); np.dtype({'names': ['a'], 'formats': ['f4']}).__repr__()\n"
+        "print(sys.modules['platform'].system() == np.lib._utils_impl.platform.system(), issubclass(typing.NamedTuple('A', []), tuple))",
+        "-c",
+    )
+    assert given == "[]\nTrue\n[0 1 2] ab SlogdetResult(sign=np.float64(1.0), logabsdet=np.float64(0.0))\nTrue True\n"
+
+
+def test_the_fast_search_finds_what_pythons_search_finds() -> None:
+    compared = 0
+    for name in list(sys.modules):
+        home = sys.modules.get(name.rpartition(".")[0])
+        found = _Finder.find_spec(name, getattr(home, "__path__", None))
+        if found is not None:
+            known = PathFinder.find_spec(name, getattr(home, "__path__", None))
+            fields = ("name", "origin", "cached", "has_location", "submodule_search_locations")
+            assert known is not None
+            assert [getattr(found, one) for one in fields] == [getattr(known, one) for one in fields]
+            assert isinstance(found.loader, type(known.loader))
+            compared += 1
+    assert compared > 100
+
+
+def test_the_fast_search_leaves_what_is_missing_or_stale_to_pythons_search(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    for source in (tmp_path / "one.py", tmp_path / "package" / "__init__.py"):
+        name = source.stem if source.parent == tmp_path else "package"
+        assert _Finder.find_spec(f"gradsh.{name}", [str(tmp_path)]) is None
+        source.write_text("a = 1\n", encoding="utf-8")
+        assert _Finder.find_spec(f"gradsh.{name}", [str(tmp_path)]) is None
+        py_compile.compile(str(source))
+        spec = _Finder.find_spec(f"gradsh.{name}", [str(tmp_path)])
+        assert spec is not None
+        assert module_from_spec(spec).__file__ == str(source)
+        assert _Finder.find_spec(f"other.{name}", [str(tmp_path)]) is None
+        source.write_text("a = 12\n", encoding="utf-8")
+        assert _Finder.find_spec(f"gradsh.{name}", [str(tmp_path)]) is None
+        py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+        assert _Finder.find_spec(f"gradsh.{name}", [str(tmp_path)]) is None
+        source.unlink()
+        assert _Finder.find_spec(f"gradsh.{name}", [str(tmp_path)]) is None

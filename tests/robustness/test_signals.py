@@ -87,7 +87,11 @@ class Interrupting:
             if left == 0:
                 os.kill(parent, signal.SIGINT)
 
-sys.meta_path.insert(0, Interrupting())
+class First(list):
+    def insert(self, at, one):
+        super().insert(at + 1, one)
+
+sys.meta_path = First([Interrupting(), *sys.meta_path])
 from gradsh.__main__ import main
 main()
 """

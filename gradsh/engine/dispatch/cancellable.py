@@ -6,7 +6,6 @@ for any more goes on until it is done, and takes a core, but no memory worth spe
 """
 
 import contextvars
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +46,8 @@ def is_long(kernel: Callable[..., object], arguments: list[object]) -> bool:
 
 def run_cancellable(kernel: Callable[..., object], arguments: list[object], check: Callable[[int], None]) -> object:
     """Return what the kernel returns, or raise what it raises or what `check` raises meanwhile."""
+    import threading  # which a small script does not need
+
     found: list[Any] = []
     failed: list[BaseException] = []
     done = threading.Event()
