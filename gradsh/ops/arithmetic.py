@@ -14,6 +14,7 @@ from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import remainders
 from gradsh.ops.kernels.common import refusing, together, unsupported, zero_division
+from gradsh.ops.kernels.fused import fused
 from gradsh.ops.operators import FIT, binary, exchanged, inplace
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
@@ -59,10 +60,14 @@ def _check_neg(self: Array) -> None:
 
 
 def _add(self: Array, other: Array, alpha: float) -> Array:
+    if alpha != 1 and other.dtype.kind == "f":
+        return fused(other, alpha, self)
     return np.add(self, other if alpha == 1 else (other * alpha).astype(other.dtype, copy=False))
 
 
-def _sub(self: Array, other: Array, alpha: int) -> Array:
+def _sub(self: Array, other: Array, alpha: float) -> Array:
+    if alpha != 1 and other.dtype.kind == "f":
+        return fused(other, -alpha, self)
     return np.subtract(self, other if alpha == 1 else (other * alpha).astype(other.dtype, copy=False))
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,11 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Gradients, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, cpp_name
 from gradsh.ops.arguments import zeros
-from gradsh.ops.kernels import elementary
+from gradsh.ops.kernels import elementary, fused
 from gradsh.ops.kernels.common import (
-    chained,
     common_dtype,
     floats_only,
-    in_blocks,
-    pick,
     refusing,
-    together,
     unsupported,
 )
 from gradsh.ops.kernels.geometry import beside
@@ -230,38 +225,9 @@ def _check_lerp(self: Array, end: Array, weight: Array | float) -> None:
         raise unsupported("lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar", self)
 
 
-def _lerp(self: Array, end: Array, weight: Array | float) -> Array:
-    """Start from the nearer end, so that weight 1 gives `end` exactly."""
-    if isinstance(weight, np.ndarray):
-        return in_blocks(_lerp_block, *together(self, end, weight), into=True)
-    if self.size <= _MANY:
-        return _lerp_by_number(weight, None, None, self, end)
-    return chained(partial(_lerp_by_number, weight), self, end)
-
-
-_MANY = 1 << 12
-"""Elements from which blocks pay."""
-
-
-def _lerp_by_number(weight: float, out: Array | None, work: Array | None, self: Array, end: Array) -> Array:
-    near = abs(weight) < 0.5
-    step = np.subtract(end, self, work)
-    step *= weight if near else weight - 1
-    return np.add(self if near else end, step, out)
-
-
-def _lerp_block(self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:
-    step = end - self
-    far = np.abs(weight) >= 0.5
-    found = pick(far, end, self)
-    share = np.subtract(weight, far.astype(weight.dtype))
-    share *= step
-    return np.add(found, share, out=out)
-
-
 lerp: Operation = op(
     "lerp(self, end, weight)", "LerpBackward1", "self + weight * (end - self).",
-    layout="operands", forward=_lerp, check=_check_lerp, inplace=True,
+    layout="operands", forward=fused.lerp, check=_check_lerp, inplace=True,
     grads={
         "self": lambda grad, weight: grad * number_minus(1, weight),
         "end": lambda grad, weight: grad * weight,
@@ -271,7 +237,7 @@ lerp: Operation = op(
 )
 op(
     "lerp(self, end, weight: number)", "LerpBackward0", "self + weight * (end - self).",
-    layout="operands", forward=_lerp, check=_check_lerp,
+    layout="operands", forward=fused.lerp, check=_check_lerp,
     inplace=True,
     grads={
         "self": lambda grad, weight: times(grad, 1 - weight),
@@ -279,12 +245,6 @@ op(
     },
     samples=(sample((2, 3), (2, 3), 0.3),),
 )
-
-
-@refusing("b", "addcmul_cpu_out")
-def _addcmul(self: Array, tensor1: Array, tensor2: Array, value: int) -> Array:
-    product = np.multiply(tensor1, tensor2)
-    return self + (product if value == 1 else product * self.dtype.type(value))
 
 
 def _check_addcdiv(self: Array, tensor1: Array, tensor2: Array, value: int) -> None:
@@ -301,7 +261,7 @@ def _check_addcdiv(self: Array, tensor1: Array, tensor2: Array, value: int) -> N
 
 addcmul = op(
     "addcmul(self, tensor1, tensor2, *, value: number = 1)", "AddcmulBackward0", "self + value * tensor1 * tensor2.",
-    forward=_addcmul, dtypes="promote", inplace=True,
+    forward=refusing("b", "addcmul_cpu_out")(fused.addcmul), dtypes="promote", inplace=True,
     grads={
         "self": lambda grad: grad,
         "tensor1": lambda grad, tensor2, value: grad * times(tensor2, value),
@@ -311,7 +271,7 @@ addcmul = op(
 )
 addcdiv = op(
     "addcdiv(self, tensor1, tensor2, *, value: number = 1)", "AddcdivBackward0", "self + value * tensor1 / tensor2.",
-    forward=lambda self, tensor1, tensor2, value: self + value * (tensor1 / tensor2), check=_check_addcdiv,
+    forward=fused.addcdiv, check=_check_addcdiv,
     dtypes="promote", inplace=True,
     grads={
         "self": lambda grad: grad,

@@ -18,6 +18,7 @@ from gradsh.api.optim.optimizer import (
 from gradsh.engine.graph.tensor import Tensor, written
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.ops.kernels import fused
 from gradsh.text.fault import fail
 
 Betas = tuple[float, float]
@@ -43,15 +44,26 @@ def counted(state: ParamState) -> float:
 
 def lerp(average: Tensor, value: Array, weight: float) -> None:
     """Move an average towards a value."""
-    average.array += (value - average.array) * weight
+    if weight < 0.5:
+        fused.accumulate(average.array, value - average.array, weight)
+    else:
+        average.array[...] = fused.lerp(average.array, value, weight)
     written(average)
 
 
 def decayed_square(average: Tensor, value: Array, beta: float) -> None:
     """Move an average of squares towards that of a value."""
     average.array *= beta
-    average.array += value * value * (1 - beta)
+    fused.accumulate(average.array, value * (1 - beta), value)
     written(average, 2)
+
+
+def divided(parameter: Tensor, by: Array, value: Array, size: float) -> None:
+    """Add size * value / by to a parameter, from left to right: `addcdiv_`."""
+    step = value * size
+    step /= by
+    parameter.array += step
+    written(parameter)
 
 
 def _decayed(parameter: Tensor, grad: Array, lr: float, group: ParamGroup) -> Array:
@@ -123,7 +135,6 @@ class Adam(Optimizer):
         step = counted(state)
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
-        array = parameter.array
         grad = _decayed(parameter, grad, lr, group)
         lerp(state["exp_avg"], grad, 1 - beta1)
         decayed_square(state["exp_avg_sq"], grad, beta2)
@@ -137,8 +148,7 @@ class Adam(Optimizer):
         below = np.sqrt(square)
         below /= root
         below += group["eps"]
-        array += state["exp_avg"].array / below * (-lr / (1 - beta1**step))
-        written(parameter)
+        divided(parameter, below, state["exp_avg"].array, -lr / (1 - beta1**step))
 
 
 class AdamW(Adam):
@@ -189,8 +199,7 @@ class Adamax(Optimizer):
         np.maximum(largest.array * beta2, np.abs(grad) + group["eps"], out=largest.array)
         written(largest, 2)
         size = number(group["lr"]) / (1 - beta1**step)
-        parameter.array -= state["exp_avg"].array / largest.array * size
-        written(parameter)
+        divided(parameter, largest.array, state["exp_avg"].array, -size)
 
 
 class NAdam(Optimizer):
@@ -228,7 +237,6 @@ class NAdam(Optimizer):
         step = counted(state)
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
-        array = parameter.array
         grad = _decayed(parameter, grad, lr, group)
         mu, mu_next = _momenta(beta1, step, group["momentum_decay"])
         product = state["mu_product"]
@@ -238,9 +246,8 @@ class NAdam(Optimizer):
         decayed_square(state["exp_avg_sq"], grad, beta2)
         below = np.sqrt(state["exp_avg_sq"].array / (1 - beta2**step)) + group["eps"]
         total = float(product.array)
-        array += grad / below * (-lr * (1.0 - mu) / (1.0 - total))
-        array += state["exp_avg"].array / below * (-lr * mu_next / (1.0 - total * mu_next))
-        written(parameter, 2)
+        divided(parameter, below, grad, -lr * (1.0 - mu) / (1.0 - total))
+        divided(parameter, below, state["exp_avg"].array, -lr * mu_next / (1.0 - total * mu_next))
 
 
 def _momenta(beta: float, step: float, decay: float) -> tuple[float, float]:
@@ -273,12 +280,12 @@ class RAdam(Optimizer):
         lerp(state["exp_avg"], grad, 1 - beta1)
         decayed_square(state["exp_avg_sq"], grad, beta2)
         corrected = state["exp_avg"].array / (1 - beta1**step)
+        corrected *= lr
         rectified = _rectified(beta2, step)
-        size = lr
         if rectified is not None:
-            size = lr * rectified
-            corrected = corrected * ((1 - beta2**step) ** 0.5 / (np.sqrt(state["exp_avg_sq"].array) + group["eps"]))
-        array -= corrected * size
+            corrected *= (1 - beta2**step) ** 0.5 / (np.sqrt(state["exp_avg_sq"].array) + group["eps"])
+            corrected *= rectified
+        array -= corrected
         written(parameter)
 
     def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:

@@ -22,6 +22,7 @@ from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.reduced import BFLOAT16, cast, is_reduced, rounded_to_bfloat16
+from gradsh.ops.kernels.fused import fused
 from gradsh.text.fault import fail
 
 _DUPLICATES = (
@@ -319,7 +320,7 @@ def counter(value: float = 0) -> Tensor:
 def decayed(parameter: Tensor, grad: Array, group: ParamGroup) -> Array:
     """Return the gradient with the weight decay added."""
     decay = group["weight_decay"]
-    return grad + parameter.array * decay if decay != 0 else grad
+    return fused(parameter.array, decay, grad) if decay != 0 else grad
 
 
 def check_signs(**settings: Any) -> None:

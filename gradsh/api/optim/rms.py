@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.optim.adam import counted, decayed_square
+from gradsh.api.optim.adam import counted, decayed_square, divided, lerp
 from gradsh.api.optim.optimizer import (
     Optimizer,
     ParamGroup,
@@ -21,6 +21,7 @@ from gradsh.api.optim.optimizer import (
 )
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
+from gradsh.ops.kernels import fused
 
 
 class RMSprop(Optimizer):
@@ -67,19 +68,20 @@ class RMSprop(Optimizer):
         square = state["square_avg"].array
         if group["centered"]:
             mean = state["grad_avg"]
-            mean.array += (grad - mean.array) * (1 - alpha)
-            written(mean)
-            square = square - mean.array * mean.array
-        step = grad / (np.sqrt(square) + group["eps"])
+            lerp(mean, grad, 1 - alpha)
+            square = fused.addcmul(square, mean.array, mean.array, -1)
+        below = np.sqrt(square)
+        below += group["eps"]
         lr = number(group["lr"])
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"]
             buffer.array *= group["momentum"]
-            buffer.array += step
+            buffer.array += grad / below
             written(buffer, 2)
-            step = buffer.array
-        parameter.array -= step * lr
-        written(parameter)
+            fused.accumulate(parameter.array, buffer.array, -lr)
+            written(parameter)
+        else:
+            divided(parameter, below, grad, -lr)
 
 
 class Adagrad(Optimizer):
@@ -112,11 +114,10 @@ class Adagrad(Optimizer):
         step = counted(state)
         grad = decayed(parameter, grad, group)
         total = state["sum"]
-        total.array += grad * grad
+        fused.accumulate(total.array, grad, grad)
         written(total)
         size = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
-        parameter.array -= grad / (np.sqrt(total.array) + group["eps"]) * size
-        written(parameter)
+        divided(parameter, np.sqrt(total.array) + group["eps"], grad, -size)
 
     def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
         state: Any = self.state[parameter]
@@ -150,7 +151,7 @@ class Adadelta(Optimizer):
         root = np.sqrt(state["square_avg"].array + group["eps"])
         step = np.sqrt(state["acc_delta"].array + group["eps"]) / root * grad
         decayed_square(state["acc_delta"], step, group["rho"])
-        parameter.array -= step * number(group["lr"])
+        fused.accumulate(parameter.array, step, -number(group["lr"]))
         written(parameter)
 
     def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
@@ -260,7 +261,7 @@ class ASGD(Optimizer):
         grad = decayed(parameter, grad, group)
         eta, mu, average = float(state["eta"].array), float(state["mu"].array), state["ax"]
         parameter.array *= 1 - group["lambd"] * eta
-        parameter.array -= grad * eta
+        fused.accumulate(parameter.array, grad, -eta)
         written(parameter, 2)
         if mu == 1:
             average.array[...] = parameter.array

@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.api.optim.optimizer import Optimizer, ParamGroup, check_signs, decayed, number, rate, with_decay
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
+from gradsh.ops.kernels.fused import accumulate, fused
 from gradsh.text.fault import fail
 
 
@@ -39,10 +40,10 @@ class SGD(Optimizer):
                 buffer = state["momentum_buffer"] = make(np.array(grad))
             else:
                 buffer.array *= momentum
-                buffer.array += grad * (1 - group["dampening"])
+                accumulate(buffer.array, grad, 1 - group["dampening"])
                 written(buffer, 2)
-            grad = grad + buffer.array * momentum if group["nesterov"] else buffer.array
-        array -= grad * number(group["lr"])
+            grad = fused(buffer.array, momentum, grad) if group["nesterov"] else buffer.array
+        accumulate(array, grad, -number(group["lr"]))
         written(parameter)
 
     def _recorded(self, parameter: Any, grad: Any, group: ParamGroup) -> None:
