@@ -30,6 +30,16 @@ class Live:
         self.ask = ask
 
 
+def deprecated(name: str, replacement: str, answer: object) -> Live:
+    """Return an entry of PyTorch's whose reading tells what to call instead."""
+
+    def ask() -> object:
+        current().warning(f"'{name}' is deprecated, please use '{replacement}()'")
+        return answer
+
+    return Live(ask)
+
+
 def lazy(module: str, name: str) -> Lazy:
     """Return an entry that imports `name` from `module` on first use."""
 
