@@ -30,7 +30,7 @@ _EXCEPTIONS = (
     "GeneratorExit ImportError IndexError KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError NameError "
     "NotImplementedError OSError OverflowError RecursionError RuntimeError StopIteration SyntaxError SystemExit TypeError "
     "UnboundLocalError UnicodeError ValueError ZeroDivisionError Warning UserWarning DeprecationWarning FileNotFoundError "
-    "IOError PermissionError TimeoutError RuntimeWarning FutureWarning"
+    "FileExistsError IsADirectoryError NotADirectoryError IOError PermissionError TimeoutError RuntimeWarning FutureWarning"
 )
 REFUSED = {
     "exec": "write the statements themselves; `load FILE` runs a script",
