@@ -335,7 +335,7 @@ _TABLES: dict[str, dict[str, object]] = {
         "TreeSpec tree_flatten tree_unflatten tree_leaves tree_structure tree_map tree_map_only tree_all tree_any",
     ),
     "torch.utils.checkpoint": lazily(
-        "gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop "
+        "gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError CheckpointFunction set_checkpoint_early_stop "
         "set_checkpoint_debug_enabled get_device_states set_device_states",
     )
     | lazily("gradsh.api.selective", "CheckpointPolicy SelectiveCheckpointContext create_selective_checkpoint_contexts"),
