@@ -8,7 +8,6 @@ import os
 import posixpath
 import re
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -23,7 +22,7 @@ READ_OWN = "a script reads what it wrote itself: make the data with `torch.randn
 
 def working_folder() -> str:
     """Return the folder from which names start that begin with no `/`."""
-    return str(current().flags.get(_WORKING) or Path.cwd())
+    return str(current().flags.get(_WORKING) or os.getcwd())  # noqa: PTH109
 
 
 def whole(path: object) -> str:
@@ -50,7 +49,11 @@ def exists(path: object) -> bool:
 def parent_exists(path: object) -> bool:
     """Tell whether a file or a folder of this name can be made: its folder is the session's, or is on the disk."""
     parent = posixpath.dirname(whole(path))
-    return is_folder(parent) or (not is_file(parent) and Path(parent).is_dir())
+    return is_folder(parent) or (not is_file(parent) and _is_on_disk(parent))
+
+
+def _is_on_disk(name: str) -> bool:
+    return os.path.isdir(name)  # noqa: PTH112  (pathlib is a part of the start)
 
 
 def refused(number: int, path: object, way: str = "", to: object = None) -> Exception:
@@ -106,7 +109,7 @@ def make_folder(path: object, exist_ok: bool = False, parents: bool = True) -> N
 def enter(path: object) -> None:
     """Make a folder the one from which names start. Raises FileNotFoundError."""
     name = whole(path)
-    if not is_folder(name) and not Path(name).is_dir():
+    if not is_folder(name) and not _is_on_disk(name):
         raise refused(errno.ENOTDIR, path) if is_file(name) else refused(errno.ENOENT, path)
     current().flags[_WORKING] = name
 

@@ -17,7 +17,6 @@ from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
-
 _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
 
 

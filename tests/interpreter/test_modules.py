@@ -359,7 +359,8 @@ def test_copies_of_attributes_are_dictionaries() -> None:
 
 def test_paths_keep_texts_in_the_session() -> None:
     printed, _, failures, _ = run(
-        "from pathlib import Path\nplace = Path('vocabulary') / 'words.txt'\nplace.parent.mkdir()\nplace.write_text('a\\nb', encoding='utf-8')\n"
+        "from pathlib import Path\nplace = Path('vocabulary') / 'words.txt'\nplace.parent.mkdir()\n"
+        "place.write_text('a\\nb', encoding='utf-8')\n"
         "print(place.read_text(encoding='utf-8').split(), place.exists())"
     )
     assert (printed, failures) == ("['a', 'b'] True\n", [])

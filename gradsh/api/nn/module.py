@@ -327,7 +327,7 @@ class Module(Walk, ModuleState):
         return self._hook_tables().add_backward(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable[..., object]) -> Handle:
-        """Call `hook(module, grad_input, grad_output)` when the node that made the output has run: the older hook, which PyTorch deprecates."""
+        """Call `hook(module, grad_input, grad_output)` when the node that made the output has run: PyTorch's older hook."""
         return self._hook_tables().add_backward(hook, False)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
