@@ -4,7 +4,7 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, written
 from gradsh.diagnosis.fixes import Finder, call_in
-from gradsh.diagnosis.fixes_freed import amount, repeated_forward
+from gradsh.diagnosis.fixes_freed import again, amount, repeated_forward
 from gradsh.diagnosis.fixes_shared import cut_off
 from gradsh.diagnosis.fixes_state import carried, in_each_pass
 from gradsh.diagnosis.out_of_place import anew
@@ -25,6 +25,7 @@ def version(finder: Finder) -> None:
         carried(finder)
     in_each_pass(finder)
     if steps:
+        again(finder)
         cut_off(finder, steps[-1])
         _repeat_after(finder, steps[-1])
         for place in steps[:2]:

@@ -44,6 +44,8 @@ def advice_of(case: Case) -> list[Fix]:
     if constant is not None:
         return [Fix(f"the gradient of line {constant.span.line} is constant there, as of a linear function: its derivative is zero, "
                     "`torch.zeros_like` of the input")]
+    if "You must implement either the backward" in case.message:
+        return [Fix("write `backward` in the class of the Function: it returns one gradient for each argument of `forward`")]
     return [Fix(ADVICE[case.story])] if case.story in ADVICE else []
 
 
