@@ -44,7 +44,8 @@ def derivatives_page() -> str:
 def recorded() -> Iterator[Overload]:
     """Return the records with derivatives, once each, in-place forms only where theirs differ."""
     seen: set[int] = set()
-    for name in sorted(operations(), key=lambda one: one.lstrip("_")):
+    own = [name for name in operations() if not name.startswith("torch_")]  # the functions of a tuple have their methods' formulas
+    for name in sorted(own, key=lambda one: one.lstrip("_")):
         operation = lookup(name)
         assert operation is not None
         plain = lookup(name.removesuffix("_")) if name.endswith("_") else None

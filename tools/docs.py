@@ -155,7 +155,8 @@ def _paragraph(text: str) -> str:
 def operations_page() -> str:
     """Every operation: its signatures, its node, what it saves for backward."""
     out = [OPERATIONS]
-    records = {name: found.records for name in operations() if name[0] != "_" and (found := lookup(name)) is not None}
+    listed = [name for name in operations() if name[0] != "_" and not name.startswith("torch_")]  # these are forms of others
+    records = {name: found.records for name in listed if (found := lookup(name)) is not None}
     aliases: dict[str, list[str]] = {}
     for name, mine in records.items():
         if name != (own := _own_name(mine[0].text)):

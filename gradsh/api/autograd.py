@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import check_no_transform, current
 from gradsh.engine.autograd import backward as engine
 from gradsh.engine.graph.gradient_edge import GradientEdge, tensor_at
 from gradsh.engine.graph.tensor import VOLATILE, Tensor
@@ -35,6 +35,7 @@ def backward(
 
     Raises RuntimeError of kind no_grad, scalar, grad_shape, freed or version.
     """
+    check_no_transform()
     if grad_variables is not None:
         current().warning("`grad_variables` is deprecated. Use `grad_tensors` instead.")
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors

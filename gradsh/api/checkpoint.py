@@ -233,7 +233,7 @@ def checkpoint(
         if context_fn is not None or debug:
             message = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
             raise fail("value", message, ValueError)
-        return _Reentrant.apply(function, preserve_rng_state, *args)
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if not current().grad_enabled:
         return function(*args, **kwargs)
     if determinism_check not in {"default", "none"}:
@@ -303,7 +303,7 @@ class set_checkpoint_debug_enabled(_Saying):
         super().__init__(enabled)
 
 
-class _Reentrant(Function):
+class CheckpointFunction(Function):
     """The older way: one node for the whole part, whose backward runs a backward of its own."""
 
     @staticmethod
@@ -348,9 +348,6 @@ class _Reentrant(Function):
             raise fail("no_grad", "none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([output for output, _ in pairs], [grad for _, grad in pairs])
         return (None, None, *(one.grad if isinstance(one, Tensor) else None for one in fresh))
-
-
-_Reentrant.__name__ = "CheckpointFunction"
 
 
 def checkpoint_sequential(

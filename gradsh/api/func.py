@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.modes import enable_grad
+from gradsh.api.saved import disable_saved_tensors_hooks
 from gradsh.api.trees import rebuilt, tensors_of
 from gradsh.engine.ambient import TRANSFORMED, flagged
 from gradsh.engine.autograd.backward import grad as gradients
@@ -15,6 +16,8 @@ from gradsh.engine.dispatch.tangents import detached_with_tangents, levels, tang
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
+
+_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
 
 
 class _Call:
@@ -30,7 +33,7 @@ class _Call:
         fresh, given = iter(self.inputs), list(args)
         for place in places:
             given[place] = rebuilt(args[place], fresh)
-        with flagged(TRANSFORMED):
+        with flagged(TRANSFORMED), disable_saved_tensors_hooks(_NO_HOOKS):
             self.output = func(*given, **kwargs)
 
     def leads_on(self, outputs: list[Tensor]) -> bool:

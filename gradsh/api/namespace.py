@@ -22,12 +22,23 @@ class Lazy:
 
 
 class Live:
-    """An entry whose value is asked for each time: it changes while a program runs."""
+    """An entry whose value is asked for each time: it changes while a program runs. One that is not `listed` is no name for `dir`."""
 
-    __slots__ = ("ask",)
+    __slots__ = ("ask", "listed")
 
-    def __init__(self, ask: Callable[[], object]) -> None:
+    def __init__(self, ask: Callable[[], object], listed: bool = True) -> None:
         self.ask = ask
+        self.listed = listed
+
+
+def deprecated(name: str, replacement: str, answer: object) -> Live:
+    """Return an entry of PyTorch's whose reading tells what to call instead."""
+
+    def ask() -> object:
+        current().warning(f"'{name}' is deprecated, please use '{replacement}()'")
+        return answer
+
+    return Live(ask, listed=False)
 
 
 def lazy(module: str, name: str) -> Lazy:
@@ -96,7 +107,8 @@ class Namespace:
 
     def names(self) -> list[str]:
         """Return all names offered, sorted."""
-        return sorted({*self._table, *self._operations()})
+        held = (name for name, entry in self._table.items() if type(entry) is not Live or entry.listed)
+        return sorted({*held, *self._operations()})
 
     def _operations(self) -> Iterator[str]:
         if self._space:

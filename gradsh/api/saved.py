@@ -8,7 +8,7 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.inference import is_inference
-from gradsh.engine.dispatch.saved_hooks import BEFORE_WRITE
+from gradsh.engine.dispatch.saved_hooks import BEFORE_WRITE, unchanged
 from gradsh.engine.graph.gradient_edge import GradientEdge
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Facade, Node, behind
@@ -96,7 +96,7 @@ class save_on_cpu(saved_tensors_hooks):
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Let entering saved_tensors_hooks raise `error_message` within the block."""
     ambient = current()
-    if ambient.saved_hooks:
+    if any(pack is not unchanged for pack, _ in ambient.saved_hooks):  # forward mode and autocast have some of their own
         raise fail("other", error_message)
     before = ambient.flags.get(DISABLED)
     ambient.flags[DISABLED] = error_message

@@ -201,6 +201,11 @@ def cuda_is_available() -> bool:
     return False
 
 
+def built_in() -> bool:
+    """Return True: PyTorch for the CPU is built with MKL, oneDNN and OpenMP."""
+    return True
+
+
 def device_count() -> int:
     """Return 0."""
     return 0

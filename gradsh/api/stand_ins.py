@@ -7,8 +7,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import ContextDecorator, contextmanager
 from io import BytesIO
+from posixpath import dirname
 from typing import Any
 
+from gradsh.api import file_tree
 from gradsh.api.copying import saved_copy
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, standing_in, tell
@@ -110,7 +112,13 @@ def save(obj: object, f: object, pickle_module: object = None, pickle_protocol: 
     """Keep a copy of an object under a file's name, for `load` in the same session."""
     del pickle_module, pickle_protocol
     tell(save, f", '{f}'")
-    current().files[_name(f)] = saved_copy(obj)
+    name = _name(f)
+    if not file_tree.parent_exists(name):
+        message = f"Parent directory {dirname(name)} does not exist."
+        raise fail("io", message, name=name, way=file_tree.way_to_folder(name))
+    if file_tree.is_folder(name):
+        raise fail("io", "[enforce fail at inline_container.cc:747] . open file failed with strerror: Is a directory", name=name)
+    file_tree.keep(name, saved_copy(obj))
 
 
 def load(
@@ -195,17 +203,15 @@ _PLAIN = frozenset({int, float, bool, str, bytes, type(None), DType, Device})
 def kept(f: object) -> object:
     """Return a copy of what `save` kept, whatever it is. Raises FileNotFoundError."""
     name = _name(f)
-    if name not in current().files:
-        way = "torch.load returns what torch.save kept in this session; for a file of the disk run `gradsh trace FILE`"
-        raise fail("io", f"[Errno 2] No such file or directory: '{name}'", FileNotFoundError, name=name, way=way)
-    return saved_copy(current().files[name])
+    way = "torch.load returns what torch.save kept in this session; for a file of the disk run `gradsh trace FILE`"
+    return saved_copy(file_tree.taken(name, way))
 
 
 def _name(f: Any) -> str:
     if isinstance(f, (str, int)) or hasattr(type(f), "as_posix"):
         return str(f)
     if isinstance(f, BytesIO):
-        return f"<BytesIO {id(f):#x}>"
+        return f"/<BytesIO {id(f):#x}>"
     if isinstance(getattr(f, "name", None), str) and hasattr(type(f), "readlines"):
         return str(f.name)
     way = "give the name of a file: gradsh keeps the object in the session under it"

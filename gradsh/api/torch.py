@@ -4,7 +4,7 @@ import math
 from typing import Any, Final
 
 from gradsh.api.homes import file_of, home_of, settle
-from gradsh.api.namespace import Lazy, Namespace, Switches, lazily, lazy
+from gradsh.api.namespace import Lazy, Namespace, Switches, deprecated, lazily, lazy
 from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor
@@ -139,11 +139,10 @@ _TORCH: dict[str, object] = {
     "Tensor": Tensor,
     "Size": Size, "device": Device,
     "dtype": dtypes.DType,
-    "pi": math.pi,
-    "e": math.e,
-    "inf": math.inf,
-    "nan": math.nan,
-    "newaxis": None,
+    "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None,
+    **dict.fromkeys(("has_lapack", "has_mkl", "has_openmp", "has_spectral"), True),
+    **{f"has_{part}": deprecated(f"has_{part}", f"torch.backends.{part}.{asked}", part == "mkldnn")
+       for part, asked in (("mps", "is_built"), ("cuda", "is_built"), ("cudnn", "is_available"), ("mkldnn", "is_available"))},
     "strided": strided, "layout": TensorLayout, "memory_format": MemoryFormat,
     "__version__": lazy("gradsh.api.torch_version", "TORCH_VERSION"),
     "torch": _spaces("torch"),
@@ -336,7 +335,7 @@ _TABLES: dict[str, dict[str, object]] = {
         "TreeSpec tree_flatten tree_unflatten tree_leaves tree_structure tree_map tree_map_only tree_all tree_any",
     ),
     "torch.utils.checkpoint": lazily(
-        "gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop "
+        "gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError CheckpointFunction set_checkpoint_early_stop "
         "set_checkpoint_debug_enabled get_device_states set_device_states",
     )
     | lazily("gradsh.api.selective", "CheckpointPolicy SelectiveCheckpointContext create_selective_checkpoint_contexts"),
@@ -389,15 +388,15 @@ _TABLES: dict[str, dict[str, object]] = {
     "torch.backends.mps": lazily(_SETTINGS, "is_available=cuda_is_available is_built=cuda_is_available"),
 }
 """What each namespace holds, by its name; the namespaces below it come to that."""
-_NOT_THERE = lazily(_SETTINGS, "is_available=cuda_is_available")
+_THERE = lazily(_SETTINGS, "is_available=built_in")
 _SWITCHES: dict[str, dict[str, object]] = {
     "torch.backends.cudnn": {
-        "deterministic": False, "benchmark": False, "enabled": True, "allow_tf32": True, **_NOT_THERE,
-        **lazily(_SETTINGS, "version=none flags=cudnn_flags"),
+        "deterministic": False, "benchmark": False, "enabled": True, "allow_tf32": True,
+        **lazily(_SETTINGS, "is_available=cuda_is_available version=none flags=cudnn_flags"),
     },
     "torch.backends.cuda.matmul": {"allow_tf32": False},
-    "torch.backends.mkldnn": {"enabled": True, **_NOT_THERE}, "torch.backends.mkl": {**_NOT_THERE},
-    "torch.backends.openmp": {**_NOT_THERE},
+    "torch.backends.mkldnn": {"enabled": True, **_THERE}, "torch.backends.mkl": {**_THERE},
+    "torch.backends.openmp": {**_THERE},
 }
 """The namespaces whose names a session may set."""
 _OPERATIONS = {"torch": "torch", "torch.nn.functional": "F", "torch.special": "special", "torch.linalg": "linalg"}

@@ -18,7 +18,7 @@ from gradsh.diagnosis.code import (
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
-from gradsh.diagnosis.fixes_version import written_path
+from gradsh.diagnosis.fixes_version import inplace_modules, written_path
 from gradsh.diagnosis.out_of_place import anew, under_local_name
 from gradsh.engine.graph.tensor import Parameter
 from gradsh.language import tree
@@ -28,10 +28,11 @@ from gradsh.text.span import text_of
 def leaf_inplace(finder: Finder) -> None:
     """An update goes into `no_grad`; part of a computation makes a new tensor."""
     site = finder.site(finder.cause.needed)
-    if site is None:
+    if site is None or finder.cause.needed is None:
         return
-    if call_in(site, "backward") is not None:  # what it writes is gone back from
+    if call_in(site, "backward") is not None or _computes(site):  # what it writes is gone back from
         _anew(finder, site)
+        inplace_modules(finder, [finder.cause.needed], "the leaf is not changed")
         return
     _listed_again(finder, site)
     if _is_update(finder, site):
@@ -42,6 +43,13 @@ def leaf_inplace(finder: Finder) -> None:
         if not _writes_a_result(finder, site):
             _unrecorded(finder, site)
     _late_leaf(finder, site)
+
+
+def _computes(site: Site) -> bool:
+    """Whether a statement returns what a call gives that writes on the way, or binds it to another name: it is no update."""
+    statement, written_to = site.statement, written_path(site)
+    elsewhere = isinstance(statement, tree.Assign) and not any(path_of(target) in {"", written_to} for target in targets_of(statement))
+    return isinstance(getattr(statement, "value", None), tree.Call) and (elsewhere or isinstance(statement, tree.Return))
 
 
 def _listed_again(finder: Finder, site: Site) -> None:
@@ -211,7 +219,8 @@ def view_inplace(finder: Finder) -> None:
         _whole_copied(finder)
     if not lost:
         _cloned_view(finder, effect)
-    if not _writes_a_result(finder, site):
+    inplace_modules(finder, [place], "its input is not changed")
+    if not _writes_a_result(finder, site) and not _computes(site):
         _unrecorded(finder, site)
 
 

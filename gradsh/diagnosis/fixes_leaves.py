@@ -224,13 +224,8 @@ def not_leaf(finder: Finder) -> None:
     if needed is None:
         return
     for node in headed(needed.statement):
-        if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and (path := path_of(node.value)):
-            effect = "earlier operations get no gradient from here"
-            finder.offer(f"detach it instead: `{path} = {path}.detach()` on line {needed.line}",
-                         Draft().replace(needed.source, needed.statement.span, f"{path} = {path}.detach()"),
-                         effect, changes=effect)
-            finder.offer(f"remove line {needed.line}", Draft().remove(needed),
-                         "it then requires grad as before: the gradient then flows through it")
+        if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and path_of(base_of(node.value)):
+            _flagged(finder, needed, text_of(needed.source, node.value.span))
         elif isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] == "deepcopy" and node.args:
             inner = text_of(needed.source, node.args[0].span)
             new = f"{inner}.detach().clone()"
@@ -238,12 +233,36 @@ def not_leaf(finder: Finder) -> None:
                          Draft().replace(needed.source, node.span, new), "the copy has no graph")
     if "deepcopy" in finder.case.message:
         _stored_for_copy(finder, needed)
-    elif not _leaves_given(finder, needed):
+    elif not (_is_frozen(finder) and finder.fixes) and not _leaves_given(finder, needed):
         for origin in finder.cause.cuts:
             site = finder.code.at(origin.span, origin.source)
             if site is not None:
                 _made_leaf(finder, site, origin)
     _grad_kept(finder, needed)
+
+
+def _is_frozen(finder: Finder) -> bool:
+    """Whether a flag was to be set to False, whose refusal names the way."""
+    return "var_no_grad" in finder.case.message
+
+
+def _flagged(finder: Finder, needed: Site, text: str) -> None:
+    """A flag of a result: what is to be frozen is detached; what has to have a gradient has it, unless it is to be a leaf."""
+    cut, leaf = f"{text} = {text}.detach()", f"{text} = {text}.detach().requires_grad_()"
+    effect = "earlier operations get no gradient from here"
+    if any(text == path_of(target) for loop in needed.loops if isinstance(loop, tree.For) for target in targets_of(loop)):
+        finder.offer(f"leave results out: `if {text}.is_leaf:` around line {needed.line}", Draft().wrap(needed, f"if {text}.is_leaf:"),
+                     "what is computed keeps its graph")
+    elif _is_frozen(finder):
+        finder.offer(f"detach it instead: `{cut}` on line {needed.line}", Draft().replace(needed.source, needed.statement.span, cut),
+                     effect, changes=effect)
+    read = any(f"{text}.grad" in reads(one.statement) for one in finder.code.sites)
+    retained = any(call_in(one, "retain_grad") for one in finder.code.sites)
+    if not _is_frozen(finder) and read and not retained:
+        finder.offer(f"make it a leaf: `{leaf}` on line {needed.line}", Draft().replace(needed.source, needed.statement.span, leaf),
+                     effect, changes=effect)
+    finder.offer(f"remove line {needed.line}", Draft().remove(needed),
+                 "it then requires grad as before: the gradient then flows through it")
 
 
 def _leaves_given(finder: Finder, needed: Site) -> bool:

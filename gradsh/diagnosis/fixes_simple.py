@@ -373,14 +373,31 @@ def _without_inference(finder: Finder) -> None:
 
 def _counted(finder: Finder, name: str, want: int, got: int) -> None:
     """A backward of the script's own returns a gradient for each argument of its forward: None for what has none."""
-    for site in finder.code.sites:
+    own = [site for site in finder.code.sites if site.function is not None and site.function.name == "backward"
+           and site.owner is not None and site.owner.name == name]
+    if own and not any(isinstance(site.statement, tree.Return) for site in own):
+        _nothing_returned(finder, own)
+    for site in own:
         value = site.statement.value if isinstance(site.statement, tree.Return) else None
-        if value is None or site.function is None or site.function.name != "backward" or site.owner is None or site.owner.name != name:
+        if value is None:
             continue
         parts = value.elts if isinstance(value, tree.Tuple) else [value]
         texts = [text_of(site.source, one.span) for one in parts][:want] + ["None"] * (want - got)
         finder.offer(f"return one gradient for each argument of its forward: `return {', '.join(texts)}` on line {site.line}",
                      Draft().replace(site.source, value.span, ", ".join(texts)), "None where there is no gradient")
+
+
+def _nothing_returned(finder: Finder, own: list[Site]) -> None:
+    """A backward ends without returning what it computed: each gradient is named after its argument."""
+    owner, last = own[0].owner, max((site for site in own if len(site.parents) == len(own[0].parents)), key=lambda site: site.line)
+    forward = next((part for part in owner.body if isinstance(part, tree.FunctionDef) and part.name == "forward"), None) if owner else None
+    bound = {path for site in own for path in written(site.statement)}
+    names = [one.arg for one in forward.args.args[1:]] if forward is not None else []
+    found = [next((each for each in (f"grad_{name}", f"{name}_grad", f"d{name}", f"d_{name}") if each in bound), "None") for name in names]
+    if any(each != "None" for each in found):
+        line = f"return {', '.join(found)}"
+        finder.offer(f"return one gradient for each argument of its forward: `{line}` after line {last.statement.span.end_line}",
+                     Draft().insert(last, "after", line), "None where there is no gradient")
 
 
 SIMPLE: dict[str, Callable[[Finder], None]] = {"scalar": scalar, "grad_shape": grad_shape, "unused": unused, "other": other}

@@ -4,7 +4,7 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, written
 from gradsh.diagnosis.fixes import Finder, call_in
-from gradsh.diagnosis.fixes_freed import amount, repeated_forward
+from gradsh.diagnosis.fixes_freed import again, amount, repeated_forward
 from gradsh.diagnosis.fixes_shared import cut_off
 from gradsh.diagnosis.fixes_state import carried, in_each_pass
 from gradsh.diagnosis.out_of_place import anew
@@ -25,11 +25,12 @@ def version(finder: Finder) -> None:
         carried(finder)
     in_each_pass(finder)
     if steps:
+        again(finder)
         cut_off(finder, steps[-1])
         _repeat_after(finder, steps[-1])
         for place in steps[:2]:
             _backward_first(finder, place)
-    _inplace_modules(finder, others)
+    inplace_modules(finder, others, _STAYS)
     if len(others) > 1:
         _all_out_of_place(finder, others)
     for place in others[:4]:
@@ -179,7 +180,7 @@ def _is_tensor(finder: Finder, node: object) -> bool:
     return finder.tensor(value) is not None or (value is None and path != "self")
 
 
-def _inplace_modules(finder: Finder, writes: list[Place]) -> None:
+def inplace_modules(finder: Finder, writes: list[Place], effect: str) -> None:
     """An activation that writes its input: let it make a new tensor."""
     if not any((site := finder.site(place)) is not None and _writes_by_call(site, place) for place in writes):
         return
@@ -190,10 +191,10 @@ def _inplace_modules(finder: Finder, writes: list[Place]) -> None:
                 found.append((site, node, new))
     for site, node, new in found[:6]:
         finder.offer(f"make it return a new tensor: `{new}` on line {site.line}",
-                     Draft().replace(site.source, node.span, new), _STAYS)
+                     Draft().replace(site.source, node.span, new), effect)
     if len(found) > 1:
         finder.offer("make all activations return new tensors: `inplace=False`", Draft().replace_all(
-            (site.source, node.span, new) for site, node, new in found), _STAYS)
+            (site.source, node.span, new) for site, node, new in found), effect)
 
 
 def _writes_by_call(site: Site, place: Place) -> bool:

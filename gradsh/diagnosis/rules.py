@@ -1,5 +1,6 @@
 """Which rules look for the fixes of a failure, by its kind, and what is said where none of them finds one."""
 
+import re
 from collections.abc import Callable
 
 from gradsh.diagnosis.case import Case
@@ -39,7 +40,18 @@ def advice_of(case: Case) -> list[Fix]:
         if any(name in case.text(cut.span, cut.source) for name in (".sample(", "multinomial(", "bernoulli(")):
             return [Fix(f"the sample of line {line} has no gradient: use `rsample`, or multiply the loss by its log-probability")]
         return [Fix(f"the result of line {line} has no graph: the operation has no derivative, or grad mode is off")]
+    constant = next((one for one in case.cause.cuts if case.story == "no_grad" and _kept_graph(case.text(one.span, one.source))), None)
+    if constant is not None:
+        return [Fix(f"the gradient of line {constant.span.line} is constant there, as of a linear function: its derivative is zero, "
+                    "`torch.zeros_like` of the input")]
+    if "You must implement either the backward" in case.message:
+        return [Fix("write `backward` in the class of the Function: it returns one gradient for each argument of `forward`")]
     return [Fix(ADVICE[case.story])] if case.story in ADVICE else []
+
+
+def _kept_graph(text: str) -> bool:
+    """Whether a text computes gradients that can be differentiated again, where they depend on anything."""
+    return re.search(r"\bgrad\(.*create_graph\s*=\s*True", text, re.DOTALL) is not None
 
 
 def fixes_of(case: Case) -> list[Fix]:

@@ -191,6 +191,15 @@ def grad_mode(enabled: bool) -> Iterator[None]:
         ambient.grad_enabled = before
 
 
+def check_no_transform() -> None:
+    """Refuse a backward pass within a function that torch.func transforms."""
+    if current().flags.get(TRANSFORMED):
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
+            "or call backward() outside of functorch transforms."
+        )
+
+
 def standing_in(name: str, what: str) -> Callable[[One], One]:
     """Mark a function or class as one that stands in: `gradsh check` reads the mark, `tell` words it."""
 

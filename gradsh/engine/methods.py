@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import check_no_transform, current
 from gradsh.engine.dispatch.attributes import (
     assign_requires_grad,
     check_assigned_data,
@@ -123,6 +123,7 @@ class _Methods(_Base):
         """
         from gradsh.engine.autograd.backward import backward
 
+        check_no_transform()
         if gradient is not None:
             gradient = (gradient,) if isinstance(gradient, Tensor) else tuple(gradient)
         backward((self,), gradient, retain_graph, create_graph, inputs)

@@ -15,7 +15,7 @@ from gradsh.ops.kernels.conv_windows import ConvGeometry
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.text.fault import fail
 
-_REST = "stride: ints, padding: ints, dilation: ints, transposed: bool, output_padding: ints, groups: int"
+_REST = "stride: tuple, padding: tuple, dilation: tuple, transposed: bool, output_padding: tuple, groups: int"
 
 
 def spatial(value: tuple[int, ...] | int, dims: int, name: str) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from gradsh.ops.layout import laid_out, preserve_format
 from gradsh.process.blas_threads import LARGE, let_go
 from gradsh.text.fault import fail
 
-OPTIONS = "dtype: dtype? = None, layout: any? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False"
+OPTIONS = "dtype: dtype? = None, layout: any? = None, device: any? = None, pin_memory: bool = False, requires_grad: bool = False"
 LIKE = OPTIONS.replace("pin_memory: bool = False", "memory_format: any? = None")
 TORCH = ("torch",)
 
@@ -80,7 +80,7 @@ def factory(
     """
 
     def body(*given: Any) -> Tensor:
-        *arguments, dtype, _layout, device, requires_grad, _pin_memory = given
+        *arguments, dtype, _layout, device, _pin_memory, requires_grad = given
         check_factory_device(device)
         return finished(values(*arguments, dtype) if own else _rounded(values, arguments, dtype), requires_grad)
 
@@ -105,8 +105,8 @@ def _filler(name: str, value: int, doc: str) -> None:
     """Declare NAME(size), NAME_like(input) and the method new_NAME(size)."""
 
     def make_it(
-        size: tuple[int, ...], dtype: NumpyDType | None, layout: object, device: object, requires_grad: bool,
-        pin_memory: bool, memory_format: object = None,
+        size: tuple[int, ...], dtype: NumpyDType | None, layout: object, device: object, pin_memory: bool,
+        requires_grad: bool, memory_format: object = None,
     ) -> Tensor:
         del layout, pin_memory
         check_factory_device(device)
@@ -117,7 +117,7 @@ def _filler(name: str, value: int, doc: str) -> None:
         return finished(in_format(allocate(size, default_or(dtype), value), memory_format), requires_grad)
 
     def make_like(
-        self: ArrayOrTensor, dtype: object, layout: object, device: object, requires_grad: bool, memory_format: object
+        self: ArrayOrTensor, dtype: object, layout: object, device: object, memory_format: object, requires_grad: bool
     ) -> ArrayOrTensor:
         del layout
         check_device(device)
@@ -126,7 +126,7 @@ def _filler(name: str, value: int, doc: str) -> None:
         return found if isinstance(self, np.ndarray) else finished(found, requires_grad)
 
     def make_new(
-        self: Tensor, size: tuple[int, ...], dtype: Any, layout: object, device: object, requires_grad: bool, pin_memory: bool
+        self: Tensor, size: tuple[int, ...], dtype: Any, layout: object, device: object, pin_memory: bool, requires_grad: bool
     ) -> Tensor:
         del layout, pin_memory
         check_device(device)
@@ -167,7 +167,7 @@ def _full(size: tuple[int, ...], fill_value: Any, dtype: Any) -> Array:
 
 
 def _full_like(
-    input: Tensor, fill_value: Any, dtype: object, layout: object, device: object, requires_grad: bool, memory_format: object
+    input: Tensor, fill_value: Any, dtype: object, layout: object, device: object, memory_format: object, requires_grad: bool
 ) -> Tensor:
     del layout
     check_device(device)

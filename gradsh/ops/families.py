@@ -140,7 +140,7 @@ FAMILIES = {
         "manual_seed multinomial normal normal_ poisson rand rand_like randint randint_like randn randn_like random_ randperm "
         "seed set_rng_state uniform_ "
     ),
-    "rearrange": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 tril tril_ triu triu_",
+    "rearrange": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 torch_flip tril tril_ triu triu_",
     "recurrent": "_pack_padded_sequence mkldnn_rnn_layer unsafe_chunk unsafe_split unsafe_split_with_sizes",
     "reduce": "all any count_nonzero mean nanmean nansum prod sum",
     "removed": "eig lstsq matrix_rank solve symeig",
@@ -161,7 +161,7 @@ FAMILIES = {
     "shape": (
         "_block_diag atleast_1d atleast_2d atleast_3d block_diag broadcast_to cartesian_prod channel_shuffle combinations "
         "expand_as flatten moveaxis movedim native_channel_shuffle pixel_shuffle pixel_unshuffle ravel repeat repeat_interleave "
-        "reshape reshape_as sum_to_size swapaxes swapdims tile unflatten view_as "
+        "reshape reshape_as sum_to_size swapaxes swapdims tile torch_broadcast_to torch_reshape torch_tile unflatten view_as "
     ),
     "similarity": "_norm_over _norm_whole _trilinear bilinear cosine_similarity normalize pairwise_distance",
     "slicing": "diagonal diagonal_backward narrow select select_backward slice slice_backward unfold unfold_backward",
@@ -181,7 +181,7 @@ FAMILIES = {
     "vector_norms": "linalg_matrix_norm linalg_norm linalg_vector_norm norm",
     "view": (
         "_reshape_alias _unsafe_view alias as_strided as_strided_ as_strided_backward expand permute squeeze squeeze_ swapaxes_ "
-        "swapdims_ t t_ transpose transpose_ unsqueeze unsqueeze_ view "
+        "swapdims_ t t_ torch_permute transpose transpose_ unsqueeze unsqueeze_ view "
     ),
     "view_copies": (
         "adjoint alias_copy as_strided_copy as_strided_scatter broadcast_shapes detach detach_ detach_copy diagonal_scatter "

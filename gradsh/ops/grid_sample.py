@@ -281,7 +281,7 @@ def _affine_gradient(grad: ArrayOrTensor, size: tuple[int, ...], align_corners: 
 
 
 affine_grid_generator: Operation = op(
-    "affine_grid_generator(theta, size: ints, align_corners: bool)", "AffineGridGeneratorBackward0",
+    "affine_grid_generator(theta, size: tuple, align_corners: bool)", "AffineGridGeneratorBackward0",
     "The grid of places that affine matrices (N, 2, 3) or (N, 3, 4) give.", forward=_affine, spaces=("torch",),
     grads={"theta": lambda grad, size, align_corners: _affine_gradient(grad, size, align_corners)},
     forward_mode="linear", samples=(sample((2, 2, 3), (2, 1, 3, 2), False), sample((1, 3, 4), (1, 1, 2, 2, 3), True)),

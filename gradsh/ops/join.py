@@ -216,7 +216,7 @@ split = op(
     note="The pieces may not be modified in place where gradients are recorded.", spaces=("Tensor",),
 )
 split_with_sizes = op(
-    "split_with_sizes(self, split_sizes: ints, dim: int = 0)", "SplitWithSizesBackward0", "Views of pieces of the given sizes.",
+    "split_with_sizes(self, split_sizes: tuple, dim: int = 0)", "SplitWithSizesBackward0", "Views of pieces of the given sizes.",
     forward=_split_sizes, kind="view", multi_view=True,
     grads={
         "self": lambda grads, split_sizes, dim, self_sizes: _join_pieces(grads, self_sizes, split_sizes, dim),

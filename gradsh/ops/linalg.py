@@ -364,7 +364,7 @@ def _tensorsolve(self: Any, other: Any, dims: tuple[int, ...] | None) -> Tensor:
     return find("reshape")(linalg_solve(matrix, flat), rest)
 
 
-composite("linalg_tensorsolve(self, other, dims: ints? = None)", "X with tensordot(self, X) = other.", _tensorsolve, LINALG)
+composite("linalg_tensorsolve(self, other, dims: tuple? = None)", "X with tensordot(self, X) = other.", _tensorsolve, LINALG)
 composite(
     "linalg_diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1)", "View of the diagonals.",
     lambda A, offset, dim1, dim2: find("diagonal")(A, offset, dim1, dim2), LINALG,

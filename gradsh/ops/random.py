@@ -295,7 +295,7 @@ _random_factory(
 
 def _like(name: str, doc: str, fill: Callable[..., object], lead: str = "") -> None:
     def body(input: Tensor, *rest: object) -> Tensor:
-        *arguments, generator, dtype, _layout, device, requires_grad, memory_format = rest
+        *arguments, generator, dtype, _layout, device, memory_format, requires_grad = rest
         check_device(device)
         made = finished(alike(array_of(input), dtype, memory_format), False)
         fill(made, *arguments, generator=generator)
@@ -370,7 +370,7 @@ op(
     forward=_normal_std, spaces=TORCH, reduced="own",
     grads={"std": writes(1)(lambda grad, std_sizes: zeros_of_shape(grad, std_sizes))},
 )
-_random_factory("normal(mean: float, std: float, size: ints", "Normal numbers of a shape.", _normal)
+_random_factory("normal(mean: float, std: float, size: tuple", "Normal numbers of a shape.", _normal)
 op(
     "multinomial(self, num_samples: int, replacement: bool = False, *, generator: any? = None)", "",
     "Indices drawn with the given weights.",

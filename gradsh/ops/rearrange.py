@@ -12,6 +12,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.copy_cast import fresh
+from gradsh.ops.function_forms import takes_tuple
 from gradsh.ops.shape import reshape
 from gradsh.ops.slicing import diagonal, diagonal_array, diagonal_axes, diagonal_backward
 from gradsh.text.fault import fail
@@ -30,6 +31,7 @@ flip: Operation = op(
     "flip(self, *dims: ints)", "FlipBackward0", "A copy with dimensions in reverse.", layout="operands", forward=_flip,
     grads={"self": lambda grad, dims: flip(grad, dims)}, samples=(sample((3, 4), (0,)), sample((3, 4), (-1, 0))),
 )
+takes_tuple(flip)
 
 
 def _flipper(name: str, least: int, dim: int) -> None:

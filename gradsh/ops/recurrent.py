@@ -225,7 +225,7 @@ unsafe_split = op(
 
 
 op(
-    "unsafe_split_with_sizes(self, split_sizes: ints, dim: int = 0)", "UnsafeSplitWithSizesBackward0",
+    "unsafe_split_with_sizes(self, split_sizes: tuple, dim: int = 0)", "UnsafeSplitWithSizesBackward0",
     "Consecutive pieces of given sizes that share memory but count their versions apart.", forward=_split_sizes,
     reduced="own", grads={"self": lambda grads, split_sizes, dim, self_sizes: _join_pieces(grads, self_sizes, split_sizes, dim)},
     samples=(sample((6, 4), (1, 2, 3)), sample((6, 4), (3, 1), 1)),

@@ -15,6 +15,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import expandable, wrap_dim
 from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.copy_cast import clone
+from gradsh.ops.function_forms import takes_tuple
 from gradsh.ops.join import at_least
 from gradsh.ops.kernels.geometry import array_of, resolve_size, view_strides
 from gradsh.ops.layout import contiguous_format
@@ -37,6 +38,7 @@ reshape = composite(
     _reshape, samples=(sample((2, 6), (3, 4)), sample((2, 6), (-1,)), sample((2, 3), (4, -1), rejects="shape")),
     note="A view is ViewBackward0, a copy UnsafeViewBackward0 over CloneBackward0.",
 )
+takes_tuple(reshape)
 
 
 # --- views under other names ------------------------------------------------------------------------------------
@@ -47,7 +49,7 @@ composite("reshape_as(self, other)", "The elements in the shape of another tenso
     other: reshape(self, tuple(other.shape)), METHOD)
 composite("expand_as(self, other)", "A view expanded to the shape of another tensor.", lambda self,
     other: expand(self, tuple(other.shape)), METHOD)
-composite("broadcast_to(self, *size: ints)", "A view expanded to a shape.", lambda self, size: expand(self, size))
+takes_tuple(composite("broadcast_to(self, *size: ints)", "A view expanded to a shape.", lambda self, size: expand(self, size)))
 composite("ravel(self)", "All elements in one dimension.", lambda self: reshape(find("contiguous")(self), (-1,)))
 
 
@@ -121,9 +123,10 @@ def _movedim(self: Tensor, source: tuple[int, ...], destination: tuple[int, ...]
 
 
 movedim = composite(
-    "movedim(self, source: ints, destination: ints)", "A view with dimensions moved to other places.", _movedim,
-    note="It is a permutation: PermuteBackward0.",
+    "movedim(self, source: int, destination: int)", "A view with a dimension moved to another place.",
+    lambda self, source, destination: _movedim(self, (source,), (destination,)), note="It is a permutation: PermuteBackward0.",
 )
+composite("movedim(self, source: tuple, destination: tuple)", "A view with dimensions moved to other places.", _movedim)
 alias("moveaxis", movedim)
 
 
@@ -187,10 +190,10 @@ repeat = op(
     "repeat(self, *repeats: ints)", "RepeatBackward0", "A copy that repeats the tensor along its dimensions.", forward=_repeat,
     spaces=METHOD, grads={"self": _repeat_backward}, samples=(sample((3, 4), (2, 3)), sample((3,), (2, 1, 2))),
 )
-composite(
+takes_tuple(composite(
     "tile(self, *dims: ints)", "A copy that repeats the tensor along its dimensions, the last ones first.",
     lambda self, dims: repeat(self, (1,) * (self.ndim - len(dims)) + tuple(dims)),
-)
+))
 
 
 def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size: object) -> Tensor:

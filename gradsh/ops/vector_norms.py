@@ -241,7 +241,7 @@ def _matrix_norm(self: Tensor, ord: str, dim: tuple[int, ...], keepdim: bool, dt
 
 
 composite(
-    "linalg_matrix_norm(self, ord: any = 'fro', dim: ints = (-2, -1), keepdim: bool = False, *, dtype: dtype? = None)",
+    "linalg_matrix_norm(self, ord: any = 'fro', dim: tuple = (-2, -1), keepdim: bool = False, *, dtype: dtype? = None)",
     "Norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf.", _matrix_norm, ("linalg",), samples=(sample((2, 3)),),
 )
 

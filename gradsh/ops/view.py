@@ -15,6 +15,7 @@ from gradsh.engine.values.dtype import Array, DType, of_numpy, type_name
 from gradsh.engine.values.reduced import BFLOAT16
 from gradsh.engine.values.shape import sum_axes, sum_to, wrap_dim, wrap_dims
 from gradsh.engine.values.storage import owner_of, strided
+from gradsh.ops.function_forms import takes_tuple
 from gradsh.ops.kernels.accurate_sum import narrow_sum
 from gradsh.ops.kernels.geometry import as_strided_backward, resolve_size, view_strides
 from gradsh.text.fault import fail
@@ -281,6 +282,7 @@ permute: Operation = op(
     samples=(sample((2, 3, 4), (2, 0, 1)), sample((2, 3, 4), (-1, 0, 1))),
     note="`x.T` is a PermuteBackward0, `x.t()` a TBackward0.",
 )
+takes_tuple(permute)
 
 
 # --- any geometry -----------------------------------------------------------------------------------------------
@@ -348,7 +350,7 @@ _in_place("unsqueeze_(self, dim: int)", "UnsqueezeBackward1", "unsqueeze")
 _in_place("squeeze_(self)", "SqueezeBackward3", "squeeze")
 _in_place("squeeze_(self, dim: int)", "SqueezeBackward4", "squeeze", 1)
 _in_place("squeeze_(self, dim: ints)", "SqueezeBackward5", "squeeze", 2)
-_in_place("as_strided_(self, size: ints, stride: ints, storage_offset: int? = None)", "AsStridedBackward1", "as_strided")
+_in_place("as_strided_(self, size: tuple, stride: tuple, storage_offset: int? = None)", "AsStridedBackward1", "as_strided")
 
 
 def _contiguous_offset(

@@ -40,7 +40,7 @@ def _copy_of(name: str) -> None:
         if record.kind != "view":
             continue
         forward: Callable[..., Any] = record.forward
-        text = record.text.replace("(", "_copy(", 1).replace("*size", "size").replace("*dims", "dims")
+        text = record.text.replace("(", "_copy(", 1).replace("*size: ints", "size: tuple").replace("*dims: ints", "dims: tuple")
         op(
             text, record.node + "_copy", "As a copy: " + record.doc, forward=lambda *given, forward=forward: _own(forward(*given)),
             grads=record.grads, attributes=record.attributes, spaces=("torch",),
@@ -155,7 +155,7 @@ def _strided_self(grad: Any, self_sizes: Any, size: object, stride: object, stor
 
 
 as_strided_scatter: Operation = op(
-    "as_strided_scatter(self, src, size: ints, stride: ints, storage_offset: int? = None)", "AsStridedScatterBackward0",
+    "as_strided_scatter(self, src, size: tuple, stride: tuple, storage_offset: int? = None)", "AsStridedScatterBackward0",
     "A copy with the elements of any geometry replaced.", forward=_strided_scatter,
     attributes=("size", "stride", "storage_offset"),
     grads={
@@ -248,7 +248,9 @@ def _broadcast_shapes(shapes: tuple[Size, ...]) -> tuple[int, ...]:
 composite("broadcast_shapes(*shapes: any)", "The common shape of several.", _broadcast_shapes, ("torch",))
 
 
-def _unravel_index(indices: object, shape: tuple[int, ...]) -> tuple[Any, ...]:
+def _unravel_index(indices: Tensor, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    if indices.array.dtype.kind not in "iu":
+        raise fail("dtype", f"expected 'indices' to be integer dtype, but got {indices.dtype}", TypeError)
     _, strides, _ = contiguous_layout(shape)
     found = [
         find("remainder")(find("div")(indices, step, rounding_mode="floor"), extent)

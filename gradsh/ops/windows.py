@@ -9,13 +9,8 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.device import check_factory_device
 from gradsh.engine.values.dtype import CPP_NAMES, DType, of_numpy
-from gradsh.ops.create import TORCH, default_or
+from gradsh.ops.create import OPTIONS, TORCH, default_or
 from gradsh.text.fault import fail
-
-_OPTIONS = (
-    "dtype: dtype? = None, layout: any? = None, device: any? = None, pin_memory: bool = False, requires_grad: bool = False"
-)
-"""Those of other factories, in the order in which PyTorch's refusals list them."""
 
 
 def _window(name: str, doc: str, values: Callable[..., Tensor], *more: str) -> None:
@@ -40,7 +35,7 @@ def _window(name: str, doc: str, values: Callable[..., Tensor], *more: str) -> N
     text = f"{name}(window_length: int"
     for parameter in ("", "periodic: bool", *more):
         text += f", {parameter}" if parameter else ""
-        composite(f"{text}, *, {_OPTIONS})", doc, body, TORCH)
+        composite(f"{text}, *, {OPTIONS})", doc, body, TORCH)
 
 
 def _check(name: str, window_length: int, kind: DType) -> None:

@@ -30,7 +30,7 @@ _EXCEPTIONS = (
     "GeneratorExit ImportError IndexError KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError NameError "
     "NotImplementedError OSError OverflowError RecursionError RuntimeError StopIteration SyntaxError SystemExit TypeError "
     "UnboundLocalError UnicodeError ValueError ZeroDivisionError Warning UserWarning DeprecationWarning FileNotFoundError "
-    "IOError PermissionError TimeoutError RuntimeWarning FutureWarning"
+    "FileExistsError IsADirectoryError NotADirectoryError IOError PermissionError TimeoutError RuntimeWarning FutureWarning"
 )
 REFUSED = {
     "exec": "write the statements themselves; `load FILE` runs a script",
@@ -93,13 +93,13 @@ def leave(status: object = None, /) -> NoReturn:
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 
-def make_builtins(machine: RuntimeHost) -> dict[str, Any]:
-    """Return the dictionary of builtins for a program."""
+def make_builtins(machine: RuntimeHost, make_class: Callable[..., type]) -> dict[str, Any]:
+    """Return the dictionary of builtins for a program; `make_class` is what `type` with three arguments does."""
     import builtins
 
     table = {name: getattr(builtins, name) for name in (*_SAME.split(), *_EXCEPTIONS.split())}
     table |= {identifier(name): Refused(name) for name in REFUSED} | {"input": Input(lambda text: machine.on_print(text))}
-    table |= _attributes(machine) | _types(machine) | _reductions(machine)
+    table |= _attributes(machine) | _types(machine, make_class) | _reductions(machine)
     table["print"] = _print(machine)
     table["Ellipsis"], table["NotImplemented"] = Ellipsis, NotImplemented
     table["exit"] = table["quit"] = leave
@@ -221,9 +221,9 @@ def _attributes(machine: RuntimeHost) -> dict[str, object]:
     return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr, vars, dir)}
 
 
-def _types(machine: RuntimeHost) -> dict[str, object]:
+def _types(machine: RuntimeHost, make_class: Callable[..., type]) -> dict[str, object]:
     kinds = machine.guard.kinds
-    type_builtin = TypeBuiltin(kinds.of)
+    type_builtin = TypeBuiltin(kinds.of, make_class)
 
     def plain(kind: object) -> Any:
         """Return what Python's isinstance understands for what a script gave."""
@@ -252,22 +252,25 @@ def _types(machine: RuntimeHost) -> dict[str, object]:
 
 
 class TypeBuiltin(Alternative):
-    """`type`: gives the type of one value; it makes no classes."""
+    """`type`: gives the type of one value, and makes a class of a name, bases and a dictionary."""
 
-    __slots__ = ("_of",)
+    __slots__ = ("_make", "_of")
     __script_attributes__ = frozenset({"__name__"})
 
-    def __init__(self, of: Callable[[object], object]) -> None:
+    def __init__(self, of: Callable[[object], object], make: Callable[..., type]) -> None:
         self._of = of
+        self._make = make
 
     @property
     def __name__(self) -> str:
         return "type"
 
-    def __call__(self, *values: Any) -> Any:
-        """Return the type of the one value."""
-        if len(values) != 1:
-            raise fail("type", "type() takes one argument here; write a `class` statement to make a class", TypeError)
+    def __call__(self, *values: Any, **keywords: Any) -> Any:
+        """Return the type of the one value, or the class that three describe."""
+        if len(values) == 3:
+            return self._make(*values, **keywords)
+        if len(values) != 1 or keywords:
+            raise TypeError("type() takes 1 or 3 arguments")
         if values[0] is self or isinstance(values[0], type | TypeProxy):
             return self
         return self._of(values[0])

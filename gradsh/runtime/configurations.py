@@ -4,7 +4,7 @@ import configparser
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import current
+from gradsh.api import file_tree
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.library import listed
 
@@ -52,9 +52,9 @@ class ConfigParser:
     def read(self, filenames: object, encoding: str | None = None) -> list[str]:
         """Read those of the files that the program wrote; return their names."""
         names = [filenames] if not isinstance(filenames, (list, tuple)) else filenames
-        found = [str(name) for name in names if isinstance(current().files.get(str(name)), str)]
+        found = [str(name) for name in names if file_tree.is_file(name) and isinstance(file_tree.taken(name), str)]
         for name in found:
-            self._inner.read_string(current().files[name], name)
+            self._inner.read_string(file_tree.taken(name), name)
         return found
 
     def read_file(self, f: Any, source: str | None = None) -> None:

@@ -7,8 +7,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gradsh.compiler import runtime_names
-from gradsh.runtime.object_arrays import NO_ARRAY
+from gradsh.runtime.object_arrays import SCRIPT_MARKS
 from gradsh.text.fault import fail
 
 
@@ -22,9 +21,8 @@ class EnumType(enum.EnumType):
         made: Any = super()._create_(  # type: ignore[misc]  # below `Enum(…)`, whose checks and defaults it has
             class_name, members, **options | {"module": "__main__"}
         )
-        for mark in (runtime_names.SCRIPT, "__array_interface__"):
-            enum.EnumType.__setattr__(made, mark, NO_ARRAY)
-        enum.EnumType.__setattr__(made, "__array_ufunc__", None)
+        for name, value in SCRIPT_MARKS.items():
+            enum.EnumType.__setattr__(made, name, value)
         return made
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradsh.api import file_tree
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.runtime.library import Library, listed
-from gradsh.runtime.session_files import with_no_such_file
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -14,24 +14,41 @@ if TYPE_CHECKING:
 
 def load_glob(_: "Machine") -> Mapping[str, object]:
     """Return what `glob` offers: the files that the program wrote, by pattern."""
-    from fnmatch import fnmatchcase
 
-    def glob(pathname: object, **_: object) -> list[str]:
-        """Return the names of the session's files that fit a pattern."""
-        return sorted(name for name in current().files if fnmatchcase(name, str(pathname)))
+    def glob(pathname: object, *, recursive: bool = False, **_: object) -> list[str]:
+        """Return the names of the session's files and folders that fit a pattern."""
+        text = str(pathname)
+        start = "/" if text.startswith("/") else "./" if text.startswith("./") else ""
+        pattern = text.removeprefix(start)
+        return [start + name for name in file_tree.matching(start or ".", pattern if recursive else pattern.replace("**", "*"))]
 
-    return {"glob": glob, "iglob": lambda pathname, **_: iter(glob(pathname))}
+    return {"glob": glob, "iglob": lambda pathname, **options: iter(glob(pathname, **options))}
 
 
 def load_os(machine: "Machine") -> Mapping[str, object]:
     """Return what `os` offers: paths as values, and an environment without variables."""
     environment: dict[str, str] = {}
 
-    @standing_in("os.makedirs", "it does not create a folder")
+    @standing_in("os.makedirs", "the folder exists in the session only")
     def makedirs(name: object, mode: int = 0o777, exist_ok: bool = False) -> None:
-        """Make no folder: what a program saves is kept in the session."""
-        del mode, exist_ok
-        tell(makedirs, f" '{name}'")
+        """Make a folder of the session, and those above it."""
+        del mode
+        tell(makedirs, f", '{name}'")
+        file_tree.make_folder(name, exist_ok)
+
+    def mkdir(path: object, mode: int = 0o777) -> None:
+        """Make a folder of the session."""
+        del mode
+        tell(makedirs, f", '{path}'")
+        file_tree.make_folder(path, parents=False)
+
+    def rename(src: object, dst: object) -> None:
+        """Give a file or a folder of the session another name."""
+        file_tree.move(src, dst)
+
+    def rmdir(path: object) -> None:
+        """Forget a folder of the session in which nothing is left."""
+        file_tree.remove_folder(path, empty=True)
 
     @standing_in("os.system", "it runs nothing and returns 0")
     def system(command: object) -> int:
@@ -40,18 +57,13 @@ def load_os(machine: "Machine") -> Mapping[str, object]:
         tell(system)
         return 0
 
-    @standing_in("os.chdir", "it changes nothing: the session keeps the files that a program writes")
-    def chdir(path: object) -> None:
-        """Stay where the program is."""
-        del path
-        tell(chdir)
-
     return {
-        "system": system, "chdir": chdir, "path": Library("os.path", lambda: load_os_path(machine)),
+        "system": system, "chdir": file_tree.enter, "path": Library("os.path", lambda: load_os_path(machine)),
         "sep": "/", "linesep": "\n", "name": "posix",
-        "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
-        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": _listdir,
-        "remove": remove, "unlink": remove, "rename": move, "replace": move, "rmdir": remove_folder, "removedirs": remove_folder,
+        "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": mkdir,
+        "getcwd": file_tree.working_folder, "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": file_tree.listed,
+        "remove": file_tree.remove, "unlink": file_tree.remove, "rename": rename, "replace": rename, "rmdir": rmdir,
+        "removedirs": rmdir,
         "F_OK": 0, "X_OK": 1, "W_OK": 2, "R_OK": 4, "curdir": ".", "pardir": "..", "extsep": ".", "walk": _walk, "fspath": str,
     }
 
@@ -71,65 +83,40 @@ def load_platform(_: "Machine") -> Mapping[str, object]:
     }
 
 
-def _held(path: object) -> str:
-    """Return the name of a file that the program wrote. Raises FileNotFoundError."""
-    if not is_file(path):
-        raise with_no_such_file(f"[Errno 2] No such file or directory: '{path}'", str(path))
-    return str(path)
-
-
 def _size(filename: object) -> int:
     """Return the bytes of a file that the program wrote. Raises TypeError for an object that is kept as it is."""
-    found = current().files[_held(filename)]
+    found = 0 if file_tree.is_folder(filename) else file_tree.taken(filename)
     if not isinstance(found, (str, bytes)):
         way = "leave its size out, or run the program on PyTorch: `gradsh trace FILE`"
         raise fail("type", f"'{filename}' has no size: gradsh keeps the object and writes no file", TypeError, way=way)
     return len(found.encode() if isinstance(found, str) else found)
 
 
-def remove(path: object) -> None:
-    """Forget a file of the session."""
-    del current().files[_held(path)]
+def _copy(src: object, dst: object, **_: object) -> str:
+    """Keep a file of the session under a second name, or in a second folder."""
+    name = file_tree.into(src, dst)
+    file_tree.keep(name, file_tree.taken(src))
+    return name
 
 
-def move(src: object, dst: object) -> str:
-    """Give a file of the session another name."""
-    current().files[str(dst)] = current().files.pop(_held(src))
-    return str(dst)
+def _move(src: object, dst: object, **_: object) -> str:
+    """Give a file or a folder of the session another name, or put it into another folder."""
+    return file_tree.move(src, file_tree.into(src, dst))
 
 
-def copy_file(src: object, dst: object, **_: object) -> str:
-    """Keep a file of the session under a second name."""
-    current().files[str(dst)] = current().files[_held(src)]
-    return str(dst)
-
-
-def remove_folder(path: object, *_: object, **__: object) -> None:
-    """Forget the session's files below a name."""
-    for name in [name for name in current().files if name.startswith(f"{path}/")]:
-        del current().files[name]
-
-
-def listed_folder(path: object = ".") -> list[str]:
-    """Return the names of the session's files and folders in a folder."""
-    start = "" if str(path) == "." else f"{path}/"
-    return sorted({name.removeprefix(start).partition("/")[0] for name in current().files if name.startswith(start)})
-
-
-def _listdir(path: object = ".") -> list[str]:
-    """Return the names of the session's files and folders in a folder. Raises FileNotFoundError."""
-    found = listed_folder(path)
-    if not found and str(path) != ".":
-        raise with_no_such_file(f"[Errno 2] No such file or directory: '{path}'", str(path))
-    return found
+def _remove_tree(path: object, ignore_errors: bool = False, **_: object) -> None:
+    """Forget a folder of the session and what is in it."""
+    if file_tree.is_folder(path) or not ignore_errors:
+        file_tree.remove_folder(path)
 
 
 def _walk(top: object, *_: object, **__: object) -> Iterator[tuple[str, list[str], list[str]]]:
     """Give each folder below a name, the folders in it and the session's files in it."""
-    listed = listed_folder(top)
-    folders = [name for name in listed if is_folder(f"{top}/{name}")]
-    if listed:
-        yield str(top), folders, [name for name in listed if name not in folders]
+    if not file_tree.is_folder(top):
+        return
+    names = file_tree.listed(top)
+    folders = [name for name in names if file_tree.is_folder(f"{top}/{name}")]
+    yield str(top), folders, [name for name in names if name not in folders]
     for name in folders:
         yield from _walk(f"{top}/{name}")
 
@@ -142,7 +129,7 @@ def load_pickle(_: "Machine") -> Mapping[str, object]:
 
     def dumps(obj: object, *_: object, **__: object) -> bytes:
         """Keep a copy and return the name under which `loads` finds it."""
-        name = f"<pickle {len(current().files)}>"
+        name = f"/<pickle {len(current().files)}>"
         save(obj, name)
         return name.encode()
 
@@ -156,17 +143,7 @@ def load_pickle(_: "Machine") -> Mapping[str, object]:
 
 def load_shutil(_: "Machine") -> Mapping[str, object]:
     """Return what `shutil` offers: files of the session get other names."""
-    return {"copyfile": copy_file, "copy": copy_file, "copy2": copy_file, "move": move, "rmtree": remove_folder}
-
-
-def is_file(path: object) -> bool:
-    """Tell whether the program wrote a file of this name."""
-    return str(path) in current().files
-
-
-def is_folder(path: object) -> bool:
-    """Tell whether the program wrote a file below this name."""
-    return any(name.startswith(f"{path}/") for name in current().files)
+    return {"copyfile": _copy, "copy": _copy, "copy2": _copy, "move": _move, "rmtree": _remove_tree}
 
 
 def load_os_path(_: "Machine") -> Mapping[str, object]:
@@ -174,13 +151,12 @@ def load_os_path(_: "Machine") -> Mapping[str, object]:
     import posixpath
 
     def relpath(path: Any, start: Any = ".") -> str:
-        """Return the path as seen from a folder; the program's own folder is the root."""
-        return posixpath.relpath(posixpath.join("/", path), posixpath.join("/", start))
+        """Return the path as seen from a folder."""
+        return posixpath.relpath(file_tree.whole(path), file_tree.whole(start))
 
     names = "join basename dirname split splitext splitdrive normpath normcase isabs commonprefix commonpath sep curdir pardir"
     return listed(posixpath, names) | {
         "relpath": relpath, "getsize": _size, "expandvars": str,
-        "getmtime": lambda filename: 0.0, "islink": lambda path: False, "isfile": is_file, "isdir": is_folder,
-        "exists": lambda path: is_file(path) or is_folder(path),
-        "abspath": lambda path: str(path), "expanduser": lambda path: str(path), "realpath": lambda path: str(path),
+        "getmtime": lambda filename: 0.0, "islink": lambda path: False, "isfile": file_tree.is_file, "isdir": file_tree.is_folder,
+        "exists": file_tree.exists, "abspath": file_tree.whole, "realpath": file_tree.whole, "expanduser": str,
     }

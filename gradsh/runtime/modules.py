@@ -84,7 +84,7 @@ MODULES: dict[str, Module] = {
     "multiprocessing": _real("multiprocessing", "a program has one process", "one_thread"),
     "numbers": _listed("Number Complex Real Rational Integral"),
     "operator": _real("operator"),
-    "os": _real("os", "paths are values; nothing of the disk or the environment is read", "file_modules"),
+    "os": _real("os", "paths are values, files and folders are those of the session; nothing of the environment is read", "file_modules"),
     "pathlib": _real("pathlib", "paths are values", "paths"),
     "pickle": _real("pickle", "objects are kept in the session; bytes are never unpickled", "file_modules"),
     "platform": _real("platform", file="file_modules"),

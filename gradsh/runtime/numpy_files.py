@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import current, standing_in, tell
+from gradsh.api import file_tree
+from gradsh.engine.ambient import standing_in, tell
 from gradsh.runtime.object_arrays import numbers_only
-from gradsh.runtime.session_files import OpenFile, open, with_no_such_file
+from gradsh.runtime.session_files import OpenFile, open
+from gradsh.text.fault import fail
 
 _READING = "dtype comments delimiter skiprows skip_header skip_footer usecols unpack ndmin max_rows converters filling_values names"
 
@@ -37,8 +39,8 @@ def _lines(fname: object) -> list[str]:
         return [str(line) for line in fname]
     if isinstance(fname, (OpenFile, io.StringIO)):
         return fname.readlines()
-    if str(fname) not in current().files:
-        raise with_no_such_file(f"{fname} not found.", str(fname))
+    if not file_tree.is_file(fname):
+        raise fail("io", f"{fname} not found.", FileNotFoundError, name=str(fname), way=file_tree.READ_OWN)
     return open(fname).readlines()
 
 
@@ -53,23 +55,23 @@ def savetxt(fname: Any, X: Any, fmt: Any = "%.18e", delimiter: str = " ", newlin
 def save(file: object, arr: object, *_: object, **__: object) -> None:
     """Keep a copy of an array in the session, under a file's name."""
     tell(save, f", '{file}'")
-    current().files[_ending(file, ".npy")] = numbers_only(np.array)(arr)
+    file_tree.keep(_ending(file, ".npy"), numbers_only(np.array)(arr))
 
 
 def savez(file: object, *args: object, **kwds: object) -> None:
     """Keep copies of several arrays in the session, under a file's name."""
     tell(save, f", '{file}'")
     arrays = {f"arr_{place}": one for place, one in enumerate(args)} | kwds
-    current().files[_ending(file, ".npz")] = {name: numbers_only(np.array)(one) for name, one in arrays.items()}
+    file_tree.keep(_ending(file, ".npz"), {name: numbers_only(np.array)(one) for name, one in arrays.items()})
 
 
 def load(file: object, *_: object, **__: object) -> object:
     """Return a copy of what `save` or `savez` kept. Raises FileNotFoundError."""
-    held = current().files.get(str(file))
+    held = file_tree.taken(file)
     if isinstance(held, dict):
         return {name: one.copy() if isinstance(one, np.ndarray) else one for name, one in held.items()}
     if not isinstance(held, np.ndarray):
-        raise with_no_such_file(f"[Errno 2] No such file or directory: '{file}'", str(file))
+        raise file_tree.no_such(file)
     return held.copy()
 
 

@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradsh.compiler import runtime_names
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.modules import OR_TRACE
 from gradsh.text.fault import fail
@@ -34,3 +35,5 @@ def _no_array(owner: object) -> NoReturn:
 
 NO_ARRAY = property(_no_array)
 """The `__array_interface__` of a script's classes: numpy would make an array of Python objects, as `numbers_only` says."""
+SCRIPT_MARKS: dict[str, object] = {runtime_names.SCRIPT: NO_ARRAY, "__array_ufunc__": None, "__array_interface__": NO_ARRAY}
+"""What the body of a script's class holds beside what the script writes: the mark that it is one, and that numpy lets it alone."""

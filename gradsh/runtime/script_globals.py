@@ -1,11 +1,13 @@
 """What a machine offers to its program: builtins, bare names of PyTorch, imports, and what a class may derive from."""
 
 from abc import ABC, ABCMeta
+from types import new_class
 from typing import Any
 
 from gradsh.api.namespace import Namespace
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.compiler import runtime_names
+from gradsh.compiler.special import SPECIAL_METHODS
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.runtime.allowlist import public
@@ -16,6 +18,7 @@ from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.imports import Imports
 from gradsh.runtime.library import Library
 from gradsh.runtime.missing_modules import Absent
+from gradsh.runtime.object_arrays import SCRIPT_MARKS
 from gradsh.runtime.type_proxies import TypeProxy
 from gradsh.text.fault import fail
 
@@ -23,6 +26,8 @@ STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "opt
             "math": "math", "sys": "sys"}  # fmt: skip
 """Modules that are there without an import, under the names that everybody gives them."""
 
+_TOLD = frozenset({"__module__", "__qualname__"})
+"""Special names whose texts tell where a class stands."""
 _PLAIN_RESULTS = "operations give plain tensors here where PyTorch gives the class derived from `torch.Tensor` (`gradsh trace FILE`)"
 
 
@@ -38,7 +43,7 @@ class Offer:
 
     def builtins(self) -> dict[str, Any]:
         """Return Python's builtins as the language has them."""
-        return make_builtins(self.machine)
+        return make_builtins(self.machine, self.make_class)
 
     def bring(self, name: str, builtins: dict[str, object]) -> bool:
         """Add the bare name to `builtins` if a namespace offers it; tell whether one does."""
@@ -98,6 +103,22 @@ class Offer:
             "Enum, ABC, dict, list, a class of yours, or none",
             TypeError,
         )
+
+    def make_class(self, name: Any, bases: Any, namespace: Any, /, **keywords: Any) -> type:
+        """Return the class that `type(name, bases, namespace)` makes: what stands in the dictionary could stand in a class's body."""
+        for place, (value, kind) in enumerate(((name, str), (bases, tuple), (namespace, dict)), 1):
+            if not isinstance(value, kind):
+                text = f"type.__new__() argument {place} must be {kind.__name__}, not {type(value).__name__}"
+                raise TypeError(text)
+        body = dict(namespace)  # a plain one: a class of dictionaries could show other keys than it gives
+        for key, value in body.items():
+            if not (public(key) or key in SPECIAL_METHODS or (key in _TOLD and isinstance(value, str))):
+                way = f"write `class {name}:` and define it there"
+                raise fail("type", f"type() takes no {key!r} in its dictionary here", TypeError, name=key, way=way)
+        if "metaclass" in keywords:
+            raise TypeError(f"{name}.__init_subclass__() takes no keyword arguments")
+        found = tuple(self.base(base, tuple(body)) for base in bases)
+        return new_class(name, found, keywords, lambda space: space.update({"__module__": "__main__"} | body | SCRIPT_MARKS))
 
     def _check_names(self, base: type, names: tuple[str, ...]) -> None:
         for name in names:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from gradsh.engine.ambient import current, standing_in, tell
-from gradsh.text.fault import fail
+from gradsh.api import file_tree
+from gradsh.engine.ambient import standing_in, tell
 
 
 class OpenFile:
@@ -17,6 +17,7 @@ class OpenFile:
     def __init__(self, name: str, mode: str) -> None:
         self._lines: list[str] | None = None
         self.name = name
+        self._place = file_tree.whole(name)
         self.mode = mode
         self.closed = False
 
@@ -24,10 +25,10 @@ class OpenFile:
         """Add text."""
         if "r" in self.mode and "+" not in self.mode:
             raise OSError("not writable")
-        held = current().files[self.name]
+        held = file_tree.taken(self._place)
         if type(text) is not type(held):
             raise TypeError(f"write() argument must be {type(held).__name__}, not {type(text).__name__}")
-        current().files[self.name] = held + text
+        file_tree.keep(self._place, held + text)
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -49,7 +50,7 @@ class OpenFile:
 
     def _rest(self, count: int | None) -> list[str]:
         if self._lines is None:
-            held = current().files[self.name]
+            held = file_tree.taken(self._place)
             if not isinstance(held, str):
                 raise OSError(f"'{self.name}' holds no text: read with torch.load what torch.save kept")
             self._lines = held.splitlines(keepends=True)
@@ -79,19 +80,12 @@ def open(file: object, mode: str = "r", *_: object, **__: object) -> OpenFile:
     """Open a file of the session: for writing a new one, for reading one that the program wrote."""
     name = str(file)
     if "r" in mode:
-        if name not in current().files:
-            raise with_no_such_file(f"[Errno 2] No such file or directory: '{name}'", name)
+        file_tree.taken(name)
         return OpenFile(name, mode)
     tell(open, f", '{name}'")
-    if "a" not in mode or name not in current().files:
-        current().files[name] = b"" if "b" in mode else ""
+    if "a" not in mode or not file_tree.is_file(name):
+        file_tree.keep(name, b"" if "b" in mode else "")
     return OpenFile(name, mode)
-
-
-def with_no_such_file(text: str, name: str) -> Exception:
-    """Return the error for a file that the program has not written; the caller raises it."""
-    way = "a script reads what it wrote itself: make the data with `torch.randn`, or run it with `gradsh trace FILE`"
-    return fail("io", text, FileNotFoundError, name=name, way=way)
 
 
 class TemporaryFolder:
@@ -104,9 +98,8 @@ class TemporaryFolder:
         self.name = name
 
     def cleanup(self) -> None:
-        """Forget the files below the name."""
-        for name in [name for name in current().files if name.startswith(f"{self.name}/")]:
-            del current().files[name]
+        """Forget the folder and the files in it."""
+        file_tree.remove_folder(self.name)
 
     def __enter__(self) -> str:
         return self.name
@@ -121,11 +114,13 @@ def load_tempfile(_: object) -> Mapping[str, object]:
 
     def folder(suffix: str | None = None, prefix: str | None = None, *_: object, **__: object) -> TemporaryFolder:
         """Return a folder with a name of its own."""
-        return TemporaryFolder(f"/tmp/{prefix or 'tmp'}{next(numbers)}{suffix or ''}")
+        made = TemporaryFolder(f"/tmp/{prefix or 'tmp'}{next(numbers)}{suffix or ''}")
+        file_tree.make_folder(made.name)
+        return made
 
     def file(mode: str = "w+b", *_: object, suffix: str | None = None, prefix: str | None = None, **__: object) -> OpenFile:
         """Open a new file of the session."""
-        opened: OpenFile = open(folder(suffix, prefix).name, mode)
+        opened: OpenFile = open(f"{folder(suffix, prefix).name}/file", mode)
         return opened
 
     return {

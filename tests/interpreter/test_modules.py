@@ -155,13 +155,13 @@ def test_results_of_a_class_of_tensors_are_told_to_be_plain() -> None:
     assert run("class Weight(torch.nn.Parameter):\n    pass\nprint(1)")[1] == []
 
 
-def test_the_platform_is_told_and_the_folder_stays() -> None:
-    text = "import os, platform\nprint(platform.platform(), platform.release(), platform.processor())\nos.chdir('..')\nprint(os.getcwd())"
+def test_the_platform_is_told() -> None:
+    text = "import platform\nprint(platform.platform(), platform.release(), platform.processor())"
     printed, warnings, failures, _ = run(text)
     system = os.uname()
     assert printed.startswith(f"{system.sysname}-{system.release}-{system.machine}")
-    assert printed.endswith(f" {system.release} \n.\n")
-    assert (failures, [one.partition(" is a stub")[0] for one in warnings]) == ([], ["os.chdir"])
+    assert printed.endswith(f" {system.release} \n")
+    assert failures == warnings == []
 
 
 def test_the_bar_of_tqdm_auto_asks_for_an_iterator_when_it_is_made() -> None:
@@ -359,7 +359,8 @@ def test_copies_of_attributes_are_dictionaries() -> None:
 
 def test_paths_keep_texts_in_the_session() -> None:
     printed, _, failures, _ = run(
-        "from pathlib import Path\nplace = Path('vocabulary') / 'words.txt'\nplace.write_text('a\\nb', encoding='utf-8')\n"
+        "from pathlib import Path\nplace = Path('vocabulary') / 'words.txt'\nplace.parent.mkdir()\n"
+        "place.write_text('a\\nb', encoding='utf-8')\n"
         "print(place.read_text(encoding='utf-8').split(), place.exists())"
     )
     assert (printed, failures) == ("['a', 'b'] True\n", [])
@@ -463,7 +464,7 @@ def test_the_default_device_is_the_cpu_and_another_is_refused_by_factories() -> 
         "torch.set_default_tensor_type(torch.DoubleTensor)\nprint(torch.ones(1).dtype)\n"
         "torch.set_default_device('cuda')\ntorch.ones(1)\ntorch.ones(1, device='cpu').cuda(0)\ntorch.device(0)"
     )
-    assert printed == "cpu False\ntorch.float64\n"
+    assert printed == "cpu True\ntorch.float64\n"
     assert "deprecated" in warnings[0]
     assert [failure.problem.message.split()[0] for failure in failures] == ["Torch", "Cannot", "Cannot"]
 

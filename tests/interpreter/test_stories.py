@@ -92,6 +92,8 @@ def test_writes_of_a_loop_are_one_mark(script):
     ("x = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    y = x * 2\nz = y + 1\nz.sum().backward()", [6], "`with` of line 5"),
     ("net = nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\nout = net(torch.ones(2))\nout.backward()", [6, 4],
      "requires_grad"),
+    ("x = torch.ones(1, requires_grad=True)\ng, = torch.autograd.grad(x * 2, x, create_graph=True)\ntorch.autograd.grad(g, x)", [5],
+     "the gradient of line 5 is constant"),
 ])
 def test_no_grad_says_where_the_history_ends(script, text, built, help_word):
     found = problem(script, text)

@@ -324,9 +324,11 @@ class Module(Walk, ModuleState):
 
     def register_full_backward_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are computed."""
-        return self._hook_tables().add("backward", hook, prepend)
+        return self._hook_tables().add_backward(hook, True, prepend)
 
-    register_backward_hook = register_full_backward_hook
+    def register_backward_hook(self, hook: Callable[..., object]) -> Handle:
+        """Call `hook(module, grad_input, grad_output)` when the node that made the output has run: PyTorch's older hook."""
+        return self._hook_tables().add_backward(hook, False)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., object], prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` before the module's backward; what it returns replaces the gradients."""
