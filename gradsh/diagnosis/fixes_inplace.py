@@ -159,12 +159,12 @@ def _cloned_view(finder: Finder, effect: str) -> None:
 
 
 def _rebinding_is_lost(finder: Finder, site: Site, path: str) -> bool:
-    """Whether a new tensor under this name would be thrown away: nothing in its function reads the name any more.
+    """Whether a new tensor under this name would be thrown away: nothing in its function reads the name any more, or a module refuses it.
 
-    A name that a parameter, a loop or a view gave stands for a tensor that others read.
+    A name that a parameter, a loop or a view gave stands for a tensor that others read. A parameter's attribute takes parameters only.
     """
     if "." in path or not path:
-        return False
+        return any(one.__name__ == "Parameter" for one in type(finder.value(path)).__mro__)
     if site.function is None and not site.loops and not _is_written_as_one(finder, site):
         return False  # the rest of the program may read it
     after = [one for one in finder.code.sites if one.function is site.function and one.statement is not site.statement

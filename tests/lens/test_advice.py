@@ -204,7 +204,8 @@ def test_the_first_way_works(tmp_path: Path, program: str) -> None:
     "y = net(x)\nloss = 0\nfor row in y:\n    loss += row.pow(2).sum()\nloss.backward()\nloss.backward()",
     "net.weight.relu_().sum().backward()",
     "w = net.weight\nw.sum().backward()\nw -= 0.1 * w.grad\nw.grad.zero_()",
-], ids=["two steps", "written parts", "a sum in a loop", "a chain", "an update"])
+    "net.weight.fill_(0.5)",
+], ids=["two steps", "written parts", "a sum in a loop", "a chain", "an update", "a filled parameter"])
 def test_each_way_works_without_a_trial(tmp_path: Path, body: str) -> None:
     pytest.importorskip("torch")
     program = f"import torch\n\nnet = torch.nn.Linear(2, 2)\nx = torch.ones(1, 2)\n{body}\n"
