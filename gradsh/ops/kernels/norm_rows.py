@@ -190,5 +190,5 @@ def group_norm_backward(
         else:
             _with_tile(np.multiply, given, factor, part, out)
             of = [each * scale[part] for each in of]  # of the weighted gradient
-        _finish(centred, inverse[part], *(each.sum(1) for each in of), out)
+        _finish(centred, inverse[part], of[0].sum(1), of[1].sum(1), out)
     return found, dotted * inverse, total
