@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.parallel import BLOCK
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.reduced import widened
@@ -17,11 +18,11 @@ from gradsh.ops.kernels.common import ONE
 from gradsh.ops.kernels.geometry import array_of
 
 
-def _sigmoid(x: Array, out: Array) -> None:
-    np.negative(x, out)
-    np.exp(out, out)
-    out += 1
-    np.reciprocal(out, out)
+def _by_gate(weight: Array, size: int) -> Array:
+    """Return a weight or bias of the four gates cut apart, cell last, and those of the others negative, as their sigmoids take them."""
+    found: Array = weight.reshape(4, size, -1)[[0, 1, 3, 2]]
+    np.negative(found[:3], found[:3])
+    return found.swapaxes(1, 2)
 
 
 def _gates(array: Array, size: int) -> Array:
@@ -38,31 +39,61 @@ def _lstm_layer(
     has_biases: bool, batch_first: bool, bidirectional: bool, num_layers: int, hidden_size: int, train: bool,
     batch_sizes: tuple[int, ...], mode: int,
 ) -> tuple[Array, ...]:
-    """Return the outputs (T, N, H), the last h and c, and gates, c and tanh(c) of each step, (T, 6, N, H), as bytes."""
+    """Return the outputs (T, N, H), the last h and c, and gates, c and tanh(c) of each step, (T, 6, N, H), as bytes.
+
+    Products with the four parts of a weight take less time than one with all of it, and what they give lies together.
+    """
     del batch_first, bidirectional, num_layers, train, batch_sizes, mode
     steps, batch = input.shape[:2]
     size = hidden_size
-    given = (input.reshape(steps * batch, -1) @ weight0.T).reshape(steps, batch, -1)
+    given = np.matmul(input.reshape(steps * batch, -1), _by_gate(weight0, size))
     if has_biases:
-        given += weight2 + weight3
-    columns = np.ascontiguousarray(weight1.T)
+        given += _by_gate(weight2 + weight3, size)
+    columns = np.ascontiguousarray(_by_gate(weight1, size))
     output = np.empty((steps, batch, size), input.dtype)
     kept = np.empty((steps, 6, batch, size), input.dtype)
-    product, work = np.empty((batch, 4 * size), input.dtype), np.empty((batch, size), input.dtype)
-    gates = _gates(product, size)
+    product, work = np.empty((4, batch, size), input.dtype), np.empty((batch, size), input.dtype)
     h, c = hx_, cx_
     for step in _order(steps, reverse):
         np.matmul(h, columns, out=product)
-        product += given[step]
-        entry, forget, cell, out, now, shaped = held = kept[step]
-        _sigmoid(gates[:2], held[:2])
-        np.tanh(gates[2], cell)
-        _sigmoid(gates[3], out)
+        product += given[:, step * batch : (step + 1) * batch]
+        entry, forget, out, cell, now, shaped = held = kept[step]
+        sigmoids = np.exp(product[:3], held[:3])
+        sigmoids += 1
+        np.reciprocal(sigmoids, sigmoids)
+        np.tanh(product[3], cell)
         np.multiply(forget, c, now)
         now += np.multiply(entry, cell, work)
         c, h = now, output[step]
         np.multiply(out, np.tanh(c, shaped), h)
     return output, np.array(h), np.array(c), kept.reshape(-1).view(np.uint8)
+
+
+def _before(values: Any, first: Any, reverse: bool) -> Array:
+    """Return for each step the value of the one before."""
+    found: Array = np.empty(values.shape, values.dtype)
+    held, given = (found[::-1], values[::-1]) if reverse else (found, values)
+    held[0] = first
+    held[1:] = given[:-1]
+    return found
+
+
+def _slopes(kept: Array, c_before: Array) -> Array:
+    """Return the factors of each step, (T, 5, N, H): those of the gradient by c for three gates, that of the gradient by h for
+    the last gate, and that by which it adds to the gradient by c.
+    """
+    entry, forget, out, cell, _, shaped = kept.swapaxes(0, 1)
+    found = np.empty((len(kept), 5, *kept.shape[2:]), kept.dtype)
+    one = ONE[kept.dtype]
+    for place, gate, factor in ((0, entry, cell), (1, forget, c_before), (3, out, shaped)):
+        slope = np.subtract(one, gate, found[:, place])
+        slope *= gate
+        slope *= factor
+    for place, value, factor in ((2, cell, entry), (4, shaped, out)):
+        slope = np.square(value, found[:, place])
+        np.subtract(one, slope, slope)
+        slope *= factor
+    return found
 
 
 def _backward(
@@ -87,17 +118,21 @@ def _backward(
     d_gates = np.empty((steps, batch, 4 * size), input.dtype)
     dh = np.zeros_like(hx_) if grads[1] is None else np.array(grads[1])
     dc = np.zeros_like(cx_) if grads[2] is None else np.array(grads[2])
-    before = np.empty_like(result0)
-    order = list(_order(steps, reverse))
-    for place in range(steps - 1, -1, -1):
-        step = order[place]
-        last = order[place - 1] if place else -1
-        before[step] = result0[last] if place else hx_
-        if grads[0] is not None:
-            dh += grads[0][step]
-        _step_backward(dh, dc, kept[step], kept[last, 4] if place else cx_, _gates(d_gates[step], size))
-        np.matmul(d_gates[step], weight1, out=dh)
-        dc *= kept[step, 1]
+    before, c_before = _before(result0, hx_, reverse), _before(kept[:, 4], cx_, reverse)
+    together = max(1, BLOCK // (2 * max(batch * size, 1)))
+    work = np.empty_like(dc)
+    for start in range(0, steps, together)[::1 if reverse else -1]:
+        part = slice(start, min(start + together, steps))
+        slopes = _slopes(kept[part], c_before[part])
+        for step in range(part.start, part.stop)[::1 if reverse else -1]:
+            if grads[0] is not None:
+                dh += grads[0][step]
+            slope, gates = slopes[step - start], _gates(d_gates[step], size)
+            dc += np.multiply(dh, slope[4], work)
+            np.multiply(dc, slope[:3], gates[:3])
+            np.multiply(dh, slope[3], gates[3])
+            np.matmul(d_gates[step], weight1, out=dh)
+            dc *= kept[step, 1]
     flat = d_gates.reshape(-1, 4 * size)
     d_bias = flat.sum(0)
     d_weight0 = flat.T @ input.reshape(-1, input.shape[2])
@@ -106,20 +141,6 @@ def _backward(
     d_input = np.empty(input.shape, input.dtype)  # no view: the gradient of the other direction is added to it in place
     np.matmul(flat, weight0, out=d_input.reshape(-1, input.shape[2]))
     return d_input, d_weight0, d_weight1, *biases, dh, dc
-
-
-def _step_backward(dh: Array, dc: Array, kept: Array, c_before: ArrayOrTensor, found: Array) -> None:
-    """Add to `dc` what comes from `dh`, and write the gradients of the four gates, (4, N, H)."""
-    entry, forget, cell, out, _, shaped = kept
-    square, one = np.square(shaped), ONE[dc.dtype]
-    dc += dh * out * np.subtract(one, square, square)
-    for place, (grad, gate) in enumerate(((dc * cell, entry), (dc * c_before, forget), (dc * entry, cell), (dh * shaped, out))):
-        if gate is cell:
-            slope = np.square(gate, square)
-        else:
-            grad *= gate
-            slope = gate
-        np.multiply(grad, np.subtract(one, slope, square), found[place])
 
 
 def _differentiable(

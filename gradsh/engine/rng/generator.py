@@ -186,15 +186,11 @@ class Generator:
         if size < _LONG or not contiguous:
             return _cast(normals.scale(self._serial(size), std, mean), dtype, shape)
         whole = size - size % _LONG
-        if dtype in REDUCED:  # what the last block writes anew is not drawn before it
-            values = np.empty(size, _FLOAT32)
-            values[:whole] = self._uniforms(whole, _FLOAT32)
-        else:
-            values = self._uniforms(size, dtype)
-        normals.transform(values[:whole], mean, std)
+        draw, values = (self._doubles, np.empty(size)) if dtype == _FLOAT64 else (self._words, np.empty(size, _FLOAT32))
+        drawn = draw(whole if dtype in REDUCED else size)  # what the last block writes anew is not drawn for reduced ones
+        normals.transform(drawn[:whole], mean, std, values[:whole])
         if whole < size:
-            values[-_LONG:] = self._uniforms(_LONG, values.dtype)
-            normals.transform(values[-_LONG:], mean, std)
+            normals.transform(draw(_LONG), mean, std, values[-_LONG:])
         return _cast(values, dtype, shape) if dtype in REDUCED else values.reshape(shape)
 
     def _serial(self, size: int) -> Array:

@@ -6,6 +6,7 @@ Words are made a block of 624 at a time (several blocks for long draws) and hand
 """
 
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ _LAG = BLOCK - _MIDDLE  # so many new words depend on old ones only
 _ROUND = BLOCK - 1  # so many mixes of neighbours are known at once
 _BLOCKS_AT_ONCE = 64  # 160 kB of words: stays in the second-level cache
 
+_PART = 1 << 15
+"""Pairs of words that numpy's engine makes at a time: what it returns stays in the cache."""
+_HALF = np.uint64(32)
 _LONG, _VERY_LONG = 1 << 14, 1 << 20
 """Words from which numpy's own engine is faster: once it is imported, and with its import."""
 
@@ -132,18 +136,29 @@ class Twister:
         self.left = BLOCK + 1 - self.next
 
     def _refill_by_numpy(self, out: Words) -> None:
-        from numpy.random import MT19937, Generator
-
-        engine = MT19937(0)
+        engine, numbers = _numpys_engine()
         state: Any = engine.state
         state["state"] = {"key": self.block, "pos": BLOCK}
         engine.state = state
-        numbers = Generator(engine)
-        for start in range(0, out.size, _VERY_LONG):
-            part = out[start : start + _VERY_LONG]
-            part[...] = numbers.integers(0, 1 << 32, part.size, np.uint32)  # each of them is one word
+        whole = out.size & ~1
+        pairs = out[:whole].view(np.uint64)
+        for start in range(0, pairs.size, _PART):
+            part = pairs[start : start + _PART]
+            drawn = numbers.integers(0, 1 << 64, part.size, np.uint64)  # two words each, the first one the high one
+            np.right_shift(drawn, _HALF, out=part)
+            part |= np.left_shift(drawn, _HALF, out=drawn)
+        if whole < out.size:
+            out[-1] = numbers.integers(0, 1 << 32, dtype=np.uint32)
         left = engine.state
         self.block = left["state"]["key"].astype(np.uint32)
         self.tempered = _temper(self.block)
         self.next = int(left["state"]["pos"])
         self.left = BLOCK + 1 - self.next
+
+
+@cache
+def _numpys_engine() -> tuple[Any, Any]:
+    from numpy.random import MT19937, Generator
+
+    engine = MT19937(0)
+    return engine, Generator(engine)

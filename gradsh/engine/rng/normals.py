@@ -1,5 +1,5 @@
 """Random kernels' rounding and functions as PyTorch has them: sums with products rounded once, the C library's logarithm,
-and the Box-Muller transform of whole blocks (of float32 with the functions of `singles`).
+and the Box-Muller transform of whole blocks.
 """
 
 import math
@@ -12,6 +12,9 @@ from gradsh.engine.rng.float32_math import Doubles, nudged, sum_error
 from gradsh.engine.values.dtype import Array
 
 _CHUNK = 16384  # elements a pass: a dozen temporaries of 128 kB stay near the processor
+_BLOCK = 1 << 15  # pairs of float32 a pass, which is some 60 calls of numpy
+_PART = 1 << 20  # words a part of the float32 normals: what is done once a part costs little
+_UNIFORM = np.uint32((1 << 24) - 1)  # the bits of a word that make a uniform of float32
 _TINY = 2.0**-126  # below it float32 has fewer bits, and the half lies elsewhere
 _SPLIT = 134217729.0
 _HUGE, _SMALL = 2.0**900, 2.0**-900  # between them the error-free products of float64 neither overflow nor underflow
@@ -80,7 +83,7 @@ def _fma32(a: Array, b: float, c: float) -> Array:
     total = wide * b + c
     if total.size and np.abs(total).min() < _TINY:
         return _to_odd(wide * b, np.full_like(wide, c)).astype(np.float32)
-    return float32_math.fused(a, b, c, float32_math.Room(a.size))
+    return float32_math.fused(a, b, c)
 
 
 def scale(values: Array, factor: float, offset: float) -> Array:
@@ -100,18 +103,6 @@ def _chunked(function: Callable[[Array], Array], values: Array) -> Array:
     return out
 
 
-def _pairs32(u1: Array, u2: Array, std: float, mean: float) -> tuple[Array, Array]:
-    room = float32_math.Room(u1.size)
-    radius = float32_math.log(u1.reshape(-1), room)
-    radius *= np.float32(-2)
-    np.sqrt(radius, out=radius)
-    found = []
-    for part in reversed(float32_math.sin_cos((u2 * np.float32(2 * math.pi)).reshape(-1), room)):
-        part *= radius
-        found.append(_fma32(part, single(std), single(mean)).reshape(u1.shape))
-    return found[0], found[1]
-
-
 def _pairs64(u1: Array, u2: Array, std: float, mean: float) -> tuple[Doubles, Doubles]:
     radius, angle = np.sqrt(-2.0 * log(u1)), 2.0 * math.pi * u2
     return _fma64((radius * np.cos(angle)).ravel(), std, mean).reshape(u1.shape), _fma64(
@@ -119,15 +110,46 @@ def _pairs64(u1: Array, u2: Array, std: float, mean: float) -> tuple[Doubles, Do
     ).reshape(u1.shape)
 
 
-def transform(uniforms: Array, mean: float, std: float) -> None:
-    """Turn uniforms into normals in place, in blocks of 16; `uniforms` is flat, float32 or float64, whole blocks."""
-    blocks = uniforms.reshape(-1, 16)
-    pairs = _pairs32 if uniforms.dtype == np.float32 else _pairs64
-    rows = _CHUNK // 8
+def transform(drawn: Array, mean: float, std: float, out: Array) -> None:
+    """Write normals, in blocks of 16, made of words (float32) or of uniforms (float64); both are flat, of whole blocks."""
+    part, step = (_part32, _PART) if drawn.dtype == np.uint32 else (_part64, _CHUNK)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for start in range(0, len(blocks), rows):
-            part = blocks[start : start + rows]
-            part[:, :8], part[:, 8:] = pairs(1 - part[:, :8], part[:, 8:], std, mean)
+        for start in range(0, drawn.size, step):
+            part(drawn[start : start + step], mean, std, out[start : start + step])
+
+
+def _part64(uniforms: Array, mean: float, std: float, out: Array) -> None:
+    drawn, made = uniforms.reshape(-1, 16), out.reshape(-1, 16)
+    made[:, :8], made[:, 8:] = _pairs64(1 - drawn[:, :8], drawn[:, 8:], std, mean)
+
+
+def _part32(words: Array, mean: float, std: float, out: Array) -> None:
+    """Make all radii first: in the second half of `out`, where each is read before its place is needed."""
+    size = words.size // 2
+    halves, radii, step = words.reshape(-1, 2, 8), out[size:], min(_BLOCK, size)
+    room, drawn = float32_math.Room(step), np.empty((step // 8, 8), np.uint32)
+
+    def uniforms(half: int, start: int) -> Array:
+        part = halves[start // 8 : (start + step) // 8]
+        found = part.take(half, 1, drawn[: len(part)], "clip").reshape(-1)
+        return np.bitwise_and(found, _UNIFORM, out=found)
+
+    starts = range(0, size, step)
+    unsure = [start + float32_math.radii(uniforms(0, start), radii[start : start + step], room) for start in starts]
+    at = np.concatenate(unsure)
+    radii[at] = float32_math.exact_radii(words[at + (at & ~7)] & _UNIFORM)
+    order = np.empty(0, np.int64)
+    for start in starts:
+        pairs = float32_math.cos_sin(uniforms(1, start), room)
+        pairs *= radii[start : start + step]
+        if mean or std != 1:
+            pairs = _fma32(pairs.reshape(-1), single(std), single(mean))
+        else:
+            pairs += np.float32(0)  # leaves no negative zero
+        rows = pairs.reshape(-1, 8)
+        if len(rows) != len(order):
+            order = np.arange(len(rows), dtype=np.int64).reshape(2, -1).T.reshape(-1)
+        rows.take(order, 0, out[2 * start : 2 * (start + step)].reshape(-1, 8), "clip")
 
 
 def box_muller(u1: Doubles, u2: Doubles) -> tuple[Doubles, Doubles]:

@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.values.dtype import Array, NumpyDType
-from gradsh.ops.kernels.conv_windows import Columns, ConvGeometry, Scatter, Spread, WindowWalk, out_extents, walks_of
+from gradsh.ops.kernels.conv_windows import (
+    Columns,
+    ConvGeometry,
+    Scatter,
+    Spread,
+    WindowWalk,
+    add_part,
+    out_extents,
+    walks_of,
+    widest_first,
+)
 
 BLOCK = 1 << 18
 """Elements of the copied windows at a time."""
@@ -92,8 +102,13 @@ def correlate(
         if shift is not None:
             flat += shift
         return y
-    walk, *rest = walks_of(x.shape[2:], out, kernel, geometry)
+    walk, *rest = walks = walks_of(x.shape[2:], out, kernel, geometry)
     columns = _buffer(Columns, x.shape[1], x.dtype)
+    if _few_filters(walks, w.shape[0], x.shape[1]):
+        _correlate_rows(x, _filter_rows(w, groups).swapaxes(1, 2), walks, columns, y)
+        if shift is not None:
+            flat += shift
+        return y
     rows, batches = _parts(x.shape[0], out, x.shape[1] * prod(kernel))
     for places, samples in product(rows, batches):
         first, taken = walk.some(places)
@@ -103,6 +118,32 @@ def correlate(
         if shift is not None:
             target += shift
     return y
+
+
+def _few_filters(walks: tuple[WindowWalk, ...], filters: int, channels: int) -> bool:
+    """Whether it is less to add up the products for each place of the filter in all dims but the last than to copy all windows."""
+    *others, last = walks
+    if prod(walk.size for walk in others) > WASTE * prod(walk.places for walk in others):
+        return False
+    rest = prod(walk.kernel for walk in others)
+    return 2 * filters * rest + channels * last.kernel < channels * last.kernel * rest
+
+
+def _correlate_rows(x: Array, matrix: Array, walks: tuple[WindowWalk, ...], columns: Callable[..., Any], y: Array) -> None:
+    """Write the product of a filter with windows along the last dim, added up along the others. `matrix` is that of `_filter_rows`."""
+    walk, *rest = walks
+    kernel = tuple(one.kernel for one in walks[:-1])
+    groups, _, rows = matrix.shape
+    parts, batches = _parts(x.shape[0], y.shape[2:], max(1, x.shape[1] * walks[-1].kernel // 2))  # each is copied but once
+    for places, samples in product(parts, batches):
+        first, taken = walk.some(places)
+        found = columns(samples.stop - samples.start, (first, *rest)).shift(x[samples, :, taken])
+        products = np.matmul(matrix, found.reshape(groups, rows, -1)).reshape(y.shape[1], *kernel, *found.shape[2:])
+        target = y[samples, :, places].swapaxes(0, 1)
+        fresh = True
+        for place, out, met in widest_first((first, *rest[:-1])):
+            add_part(target, (slice(None), slice(None), *out), products[(slice(None), *place, slice(None), *met)], fresh)
+            fresh = False
 
 
 def _multiply(matrix: Array, columns: Array, target: Array) -> None:

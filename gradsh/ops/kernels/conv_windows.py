@@ -82,6 +82,12 @@ def _meetings(walks: tuple[WindowWalk, ...]) -> Iterator[Meeting]:
         yield place, tuple(out for out, _ in pairs), tuple(met for _, met in pairs)
 
 
+@lru_cache(maxsize=256)
+def widest_first(walks: tuple[WindowWalk, ...]) -> list[Meeting]:
+    """Return what each place of the filter meets, those first that meet the most: what meets all is written, not added."""
+    return sorted(meetings(walks), key=lambda one: -prod(out.stop - out.start for out in one[1]))
+
+
 def walks_of(
     extents: tuple[int, ...], out: tuple[int, ...], kernel: tuple[int, ...], geometry: ConvGeometry
 ) -> tuple[WindowWalk, ...]:
@@ -195,8 +201,7 @@ class Scatter:
         extents = tuple(walk.size if rows else walk.places for walk in others)
         self.columns = np.empty((channels, last.kernel, *kernel, samples, *extents, last.places), dtype)
         self._others: tuple[WindowWalk, ...] | None = None if rows else tuple(others)
-        self._last = sorted(meetings((last,)), key=lambda one: one[1][0].start - one[1][0].stop)
-        """Those first that meet the most: what meets all is written to a fresh input, not added."""
+        self._last = widest_first((last,))
 
     def add(self, x: Array, fresh: bool) -> None:
         """Add the columns to an input (samples, C, sizes…); a `fresh` one has no values yet."""
@@ -205,14 +210,19 @@ class Scatter:
         for place, outer, reached in [((), rows, rows)] if self._others is None else meetings(self._others):
             for k, out, met in self._last:
                 source: Any = (slice(None), *k, *place, slice(None), *outer, *out)
-                into = target[(slice(None), slice(None), *reached, *met)]
-                if fresh and into.shape == target.shape:
-                    into[...] = self.columns[source]
-                else:
-                    if fresh:
-                        target[...] = 0
-                    np.add(into, self.columns[source], out=into)
+                add_part(target, (slice(None), slice(None), *reached, *met), self.columns[source], fresh)
                 fresh = False
+
+
+def add_part(target: Array, where: tuple[slice, ...], values: Array, fresh: bool) -> None:
+    """Add values to a part of an array; a `fresh` one has no values yet."""
+    part = target[where]
+    if fresh and part.shape == target.shape:
+        part[...] = values
+        return
+    if fresh:
+        target[...] = 0
+    part += values
 
 
 def add_windows(whole: Array, columns: Array, geometry: ConvGeometry) -> None:

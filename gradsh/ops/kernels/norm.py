@@ -167,14 +167,10 @@ def group_norm(
     x: Array, weight: Array | None, bias: Array | None, batch: int, channels: int, area: int, group: int, eps: float
 ) -> tuple[Array, Array, Array]:
     """Normalise groups of channels of each sample."""
-    if norm_rows.fits(area, x):
-        grouping = norm_channels.by_sample(channels // group, area)
-        rows, mean, variance = norm_channels.centred(x.reshape(-1, area), grouping)
-        inverse = 1 / np.sqrt(variance + eps)
-        factor, shift = (None if one is None else np.tile(one, batch) for one in (weight, bias))
-        steep = grouping.spread(inverse) if factor is None else grouping.spread(inverse) * factor
-        result = norm_channels.scaled(rows, steep, shift).reshape(x.shape)
-        return result, mean.reshape(batch, group).astype(x.dtype), inverse.reshape(batch, group).astype(x.dtype)
+    size = channels // group * area
+    if norm_rows.fits(size, x):
+        result, mean, inverse = norm_rows.layer_norm(x, weight, bias, size, eps, group)
+        return result.reshape(x.shape), mean.reshape(batch, group), inverse.reshape(batch, group)
     parts = x.reshape(batch, group, channels // group, area)
     mean, variance = moments(parts, (2, 3))
     inverse = (1 / np.sqrt(variance + eps)).astype(x.dtype)
@@ -192,12 +188,8 @@ def group_norm_backward(
 ) -> Gradients:
     """Return the gradients by input, weight and bias."""
     if norm_rows.fits(area, grad, x):
-        factors = None if weight is None else np.tile(weight, batch)
-        found = norm_channels.backward(
-            grad.reshape(-1, area), x.reshape(-1, area), norm_channels.by_sample(channels // group, area), mean, inverse, factors,
-            output_mask[0],
-        )
-        return _by_channels(found, x, output_mask)
+        sizes = group, channels // group, area
+        return _by_channels(norm_rows.group_norm_backward(grad, x, mean, inverse, weight, sizes, output_mask[0]), x, output_mask)
     shape = (batch, group, channels // group, area)
     rows, size = grad.reshape(shape), max(channels // group * area, 1)
     spread = inverse.reshape(batch, group, 1, 1)

@@ -28,14 +28,6 @@ def by_channel(batch: int, channels: int, area: int) -> Grouping:
     )
 
 
-def by_sample(together: int, area: int) -> Grouping:
-    """Return the grouping of group norm: so many channels together."""
-    return Grouping(
-        lambda values: np.add.reduce(values.reshape(-1, together), axis=1), lambda values: np.repeat(values.reshape(-1), together),
-        together * area,
-    )
-
-
 def centred(rows: Array, grouping: Grouping) -> tuple[Array, Array, Array]:
     """Return rows without their groups' means, these and the variances (the biased ones) in float64."""
     mean = grouping.fold(sums(rows)) / grouping.numbers
