@@ -5,13 +5,10 @@ afterwards, is the fused one but for ties, which `fused` looks for. The polynomi
 of the 2^24 uniforms.
 """
 
-from typing import Any
-
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
-
-Doubles = np.ndarray[Any, np.dtype[np.float64]]
+from gradsh.engine.values.exact import Doubles, sum_error
 
 _REST = np.int64(35)
 _TIE = np.int64(-(1 << 63))
@@ -38,12 +35,6 @@ _ADDED = np.array([[-0.5], [1.0]])
 _TURN = _FLOAT(2 * np.pi) * _FLOAT(2.0**-24)
 _QUARTER = float(np.array((-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8), _FLOAT).sum(dtype=np.float64)) * 2
 _AHEAD, _SIGN = np.array([[1 << 30], [0]], _INT), _INT(-(1 << 31))
-
-
-def sum_error(a: Doubles, b: Doubles, total: Doubles) -> Doubles:
-    """Return what a + b has beyond its rounded `total`, exactly (Knuth's two-sum)."""
-    shadow = total - a
-    return (a - (total - shadow)) + (b - shadow)
 
 
 def nudged(a: Doubles, b: Doubles, total: Doubles) -> Doubles:

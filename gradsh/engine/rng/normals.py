@@ -8,15 +8,15 @@ from collections.abc import Callable
 import numpy as np
 
 from gradsh.engine.rng import float32_math
-from gradsh.engine.rng.float32_math import Doubles, nudged, sum_error
+from gradsh.engine.rng.float32_math import nudged
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.exact import Doubles, product_error, sum_error
 
 _CHUNK = 16384  # elements a pass: a dozen temporaries of 128 kB stay near the processor
 _BLOCK = 1 << 15  # pairs of float32 a pass, which is some 60 calls of numpy
 _PART = 1 << 20  # words a part of the float32 normals: what is done once a part costs little
 _UNIFORM = np.uint32((1 << 24) - 1)  # the bits of a word that make a uniform of float32
 _TINY = 2.0**-126  # below it float32 has fewer bits, and the half lies elsewhere
-_SPLIT = 134217729.0
 _HUGE, _SMALL = 2.0**900, 2.0**-900  # between them the error-free products of float64 neither overflow nor underflow
 
 
@@ -30,19 +30,6 @@ def _to_odd(a: Doubles, b: Doubles) -> Doubles:
     total = a + b
     even = (total.view(np.int64) & 1) == 0
     return np.where(even, nudged(a, b, total), total)
-
-
-def _split(a: Doubles) -> tuple[Doubles, Doubles]:
-    scaled = a * _SPLIT
-    high = scaled - (scaled - a)
-    return high, a - high
-
-
-def _product_error(a: Doubles, b: Doubles, product: Doubles) -> Doubles:
-    """Return what a·b has beyond its rounded `product`, exactly (Dekker)."""
-    ah, al = _split(a)
-    bh, bl = _split(b)
-    return ((ah * bh - product) + ah * bl + al * bh) + al * bl
 
 
 def _fma_exactly(a: float, b: float, c: float) -> float:
@@ -68,7 +55,7 @@ def _fma64(a: Doubles, b: float, c: float) -> Doubles:
         return np.array([_fma_exactly(x, b, c) for x in a.tolist()], np.float64)
     factor, addend = np.full_like(a, b), np.full_like(a, c)
     product = a * factor
-    low = _product_error(a, factor, product)
+    low = product_error(a, factor, product)
     tail = addend + low
     total = product + tail
     rest = _to_odd(sum_error(addend, low, tail), sum_error(product, tail, total))

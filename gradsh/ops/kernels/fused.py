@@ -1,7 +1,7 @@
 """Products to which a number is added before they are rounded: what PyTorch's vectorized CPU kernels compute by `fmadd`.
 
-float32 goes by float64, where a product of two is exact; a large array times a number by BLAS's axpy, which does the same on the processors
-that have the instruction. float64 goes by Dekker's product of two parts (Numerische Mathematik 18, 1971).
+float32 goes by float64, where a product of two is exact, and is rounded twice in one of 2^29 cases; a large array times a number
+goes by BLAS's axpy, where the processor has the instruction. float64 goes by what its product and sum lose.
 """
 
 from typing import Any
@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.exact import product_error, sum_error
 from gradsh.ops.kernels.common import in_blocks, pick
 from gradsh.process.lapack import AXPY, axpy
 
 _MANY, _TOO_MANY = 1 << 12, 1 << 16
 """Elements from which calling BLAS pays; from which a product of two arrays is rounded all the same: not to takes three times as long."""
-_HALVES = 134217729.0
-"""What splits a float64 into two halves of its digits: 2 ** 27 + 1."""
 
 
 def fused(a: Array, b: Any, c: Array) -> Array:
@@ -58,21 +57,8 @@ def _rounded(a: Array, b: Any, c: Array) -> Array:
         return np.add(np.multiply(a, b, dtype=np.float64), c).astype(c.dtype)
     product = a * b
     total = product + c
-    own = total - product
-    left = _rest(a, b, product) + ((product - (total - own)) + (c - own))
+    left = product_error(a, b, product) + sum_error(product, c, total)
     return np.where(np.isfinite(left), total + left, total)
-
-
-def _rest(a: Array, b: Array, product: Array) -> Array:
-    """Return what a product of float64 lost when it was rounded."""
-    (high, low), (top, rest) = _halves(a), _halves(b)
-    return low * rest - (((product - high * top) - low * top) - high * rest)
-
-
-def _halves(number: Any) -> tuple[Any, Any]:
-    high = number * _HALVES
-    high = high - (high - number)
-    return high, number - high
 
 
 def lerp(self: Array, end: Array, weight: Any) -> Array:
