@@ -17,10 +17,13 @@ from gradsh.engine.values.dtype import Array, cpp_name
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import (
+    apart,
+    as_integers,
     chained,
     common_dtype,
     floats_only,
     in_blocks,
+    mix,
     pick,
     refusing,
     together,
@@ -233,7 +236,10 @@ def _check_lerp(self: Array, end: Array, weight: Array | float) -> None:
 def _lerp(self: Array, end: Array, weight: Array | float) -> Array:
     """Start from the nearer end, so that weight 1 gives `end` exactly."""
     if isinstance(weight, np.ndarray):
-        return in_blocks(_lerp_block, *together(self, end, weight), into=True)
+        given = together(self, end, weight)
+        if self.size > _MANY and self.shape == end.shape == weight.shape:
+            return chained(_lerp_large, *given)
+        return in_blocks(_lerp_block, *given, into=True)
     if self.size <= _MANY:
         return _lerp_by_number(weight, None, None, self, end)
     return chained(partial(_lerp_by_number, weight), self, end)
@@ -257,6 +263,17 @@ def _lerp_block(self: Array, end: Array, weight: Array, out: Array | None = None
     share = np.subtract(weight, far.astype(weight.dtype))
     share *= step
     return np.add(found, share, out=out)
+
+
+def _lerp_large(out: Array, work: Array, self: Array, end: Array, weight: Array) -> None:
+    """The same without memory of its own."""
+    far, work = np.greater_equal(np.abs(weight, out=out), 0.5), apart(out, work)
+    np.copyto(work, far)
+    np.subtract(weight, work, out=work)
+    work *= np.subtract(end, self, out=out)
+    bits, ends, begins = as_integers(out, end, self)
+    mix(bits, far.view(np.int8), ends, begins)
+    out += work
 
 
 lerp: Operation = op(
