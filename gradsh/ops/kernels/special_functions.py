@@ -146,6 +146,32 @@ def erf(x: Array) -> Array:
     return np.asarray(pick(size <= 1, near, with_sign(far, x)))
 
 
+_NORMAL_OVER = singles(*(math.sqrt(0.125) * each / 2**power for power, each in enumerate(tables.BEND_OVER)))
+_NORMAL_UNDER = singles(*(each / 2**power for power, each in enumerate(tables.BEND_UNDER)))
+"""The same of x / sqrt(2), for half of v."""
+_QUARTER, _MINUS_TWO, _HALF = singles(0.25, -2, 0.5)
+
+
+def normal_cdf(x: Array) -> Array:
+    """Return (1 + erf(x / sqrt(2)))/2 of an array that is not 0-d, in memory of its own."""
+    if x.dtype != np.float32:
+        found = erf(x * math.sqrt(0.5))
+        found *= 0.5
+        found += 0.5
+        return found
+    bent = np.clip(x, -_ERF_END * math.sqrt(2), _ERF_END * math.sqrt(2))
+    square = bent * bent
+    bent *= polynomial(_NORMAL_OVER, square)
+    bent /= polynomial(_NORMAL_UNDER, square)
+    np.multiply(bent, bent, out=square)
+    square -= _QUARTER
+    square *= _MINUS_TWO
+    square *= bent
+    bent += square
+    bent += _HALF
+    return bent
+
+
 def _shaped(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
     """Return a kernel in blocks that keeps the shape, 0-d too."""
     return lambda self: blocked(function)(self).reshape(np.shape(self))
