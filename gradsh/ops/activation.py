@@ -76,6 +76,8 @@ relu_.spaces = (*relu_.spaces, "F")
 
 @refusing("b", "threshold_cpu")
 def _threshold(self: Array, threshold: float, value: float) -> Array:
+    if self.dtype.kind == "f" and self.size > _LARGE and 0 <= threshold < value:
+        return shrinking.raised(self, threshold, value)
     return pick(self <= threshold, self.dtype.type(value), self)
 
 
@@ -100,7 +102,8 @@ def _leaky(self: Array, negative_slope: float) -> Array:
 
 
 def _larger(self: Array, slope: Any, out: Array | None = None) -> Array:
-    return np.maximum(self, self * slope, out=out)
+    found = np.multiply(self, slope, out=out)
+    return np.maximum(self, found, out=found)
 
 
 def _sloped(self: Array, slope: Any, gentle: bool) -> Array:

@@ -16,7 +16,7 @@ from gradsh.ops.activation import functional
 from gradsh.ops.arguments import applied
 from gradsh.ops.kernels import elementary
 from gradsh.ops.kernels.common import in_blocks, pick, unsupported
-from gradsh.ops.kernels.special_functions import erf
+from gradsh.ops.kernels.special_functions import normal_cdf
 from gradsh.ops.pointwise import exp, log1p, sigmoid, sigmoid_backward, tanh
 from gradsh.ops.scalars import number_minus, plus, times
 from gradsh.ops.select import where
@@ -24,7 +24,6 @@ from gradsh.text.fault import fail
 
 _BETA = math.sqrt(2.0 / math.pi)
 _CUBIC = 0.044715
-_ROOT = math.sqrt(0.5)
 
 
 def _floating(kernel: str, self: Array) -> None:
@@ -33,14 +32,6 @@ def _floating(kernel: str, self: Array) -> None:
 
 
 # --- gelu ---------------------------------------------------------------------------------------------------------
-
-
-def _normal_cdf(self: Array) -> Array:
-    """Return the normal distribution function, in memory of its own."""
-    found = erf(self * _ROOT)
-    found *= 0.5
-    found += 0.5
-    return found
 
 
 def _tanh_part(self: Array) -> Array:
@@ -63,7 +54,7 @@ def _gelu_block(self: Array, approximate: str) -> Array:
         share += 1
         share *= 0.5
     else:
-        share = _normal_cdf(self)
+        share = normal_cdf(self)
     share *= self
     return share
 
@@ -96,7 +87,7 @@ def _gelu_slope(self: Any, approximate: str) -> Array:
     np.exp(square, out=square)
     square *= 1 / math.sqrt(2 * math.pi)
     square *= self
-    found = _normal_cdf(self)
+    found = normal_cdf(self)
     found += square
     return found
 

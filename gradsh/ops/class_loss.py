@@ -20,7 +20,8 @@ from gradsh.ops.softmax import log_softmax_array
 from gradsh.text.fault import fail
 
 
-def _check_classes(self: Array, target: Array, weight: Array | None, ignore_index: int, classes: int) -> None:
+def _check_classes(self: Array, target: Array, weight: Array | None, ignore_index: int, classes: int) -> bool:
+    """Return whether all targets are classes; refuse those that are neither that nor ignored."""
     if target.dtype not in (np.int64, np.uint8):
         raise fail("dtype", f"expected target dtype to be Long or Byte, but got {of_numpy(target.dtype).title}")
     if weight is not None and (weight.ndim != 1 or weight.size != classes):
@@ -32,11 +33,12 @@ def _check_classes(self: Array, target: Array, weight: Array | None, ignore_inde
     if weight is not None and weight.dtype != self.dtype:
         wanted, got = of_numpy(self.dtype).title, of_numpy(weight.dtype).title
         raise fail("dtype", f"expected scalar type {wanted} but found {got}")
-    if not target.size or (target.min() >= 0 and target.max() < classes):
-        return
+    if not target.size or (np.minimum.reduce(target, None) >= 0 and np.maximum.reduce(target, None) < classes):
+        return True
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
     if wrong.any():
         raise fail("index", f"Target {int(target[wrong][0])} is out of bounds.", IndexError)
+    return False
 
 
 def _picked(target: Array, weight: Array | None, ignore_index: int, dtype: NumpyDType) -> tuple[Array, Array]:
@@ -48,12 +50,11 @@ def _picked(target: Array, weight: Array | None, ignore_index: int, dtype: Numpy
     return classes, np.where(used, weight[classes], dtype.type(0))
 
 
-def _all_count(self: Array, target: Array, weight: Array | None, ignore_index: int) -> bool:
-    """Whether the loss is that of rows of classes of which none is ignored or weighted: then it is picked at once."""
-    return (
-        self.ndim == 2 and self.size > 0 and weight is None and not 0 <= ignore_index < self.shape[1]
-        and target.dtype == np.int64 and bool(target.min() >= 0)
-    )
+def _places(self: Array, target: Array, weight: Array | None, ignore_index: int) -> Array | None:
+    """Return where the targets of rows of classes lie in memory, where none of them is ignored or weighted: all are classes."""
+    if self.ndim == 2 and weight is None and not 0 <= ignore_index < self.shape[1] and self.flags.c_contiguous:
+        return target + np.arange(0, self.size, self.shape[1])
+    return None
 
 
 def _nll_forward(
@@ -61,10 +62,11 @@ def _nll_forward(
 ) -> tuple[Array, ...]:
     """Compute the loss for classes along dim 1 (dim 0 of one row), and the sum of the weights that counted."""
     axis = 1 if self.ndim > 1 else 0
-    _check_classes(self, target, weight, ignore_index, self.shape[axis])
+    valid = _check_classes(self, target, weight, ignore_index, self.shape[axis])
     zero = np.zeros((), self.dtype)
-    if _all_count(self, target, weight, ignore_index):
-        losses = -self[np.arange(target.size), target]
+    places = _places(self, target, weight, ignore_index) if valid and self.size else None
+    if places is not None:
+        losses = np.negative(self.reshape(-1)[places])
         if reduction == NONE:
             return losses, zero
         total = np.full((), target.size, self.dtype)
@@ -90,8 +92,9 @@ def _nll_backward(
 ) -> Array:
     axis = 1 if self.ndim > 1 else 0
     grad = np.zeros(self.shape, self.dtype)
-    if _all_count(self, target, weight, ignore_index):
-        grad[np.arange(target.size), target] = -grad_output / total_weight if reduction == MEAN else -grad_output
+    places = _places(grad, target, weight, ignore_index) if self.size and target.min() >= 0 else None
+    if places is not None:
+        grad.reshape(-1)[places] = -grad_output / total_weight if reduction == MEAN else -grad_output
         return grad
     classes, factor = _picked(target, weight, ignore_index, self.dtype)
     slope = -factor * grad_output

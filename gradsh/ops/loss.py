@@ -8,10 +8,12 @@ from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.parallel import BLOCK, Block, shared
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, check_same_float, count, no_gradient
-from gradsh.ops.kernels.common import in_blocks
+from gradsh.ops.kernels.accurate_sum import LARGE, dot
+from gradsh.ops.kernels.common import apart, chained, refusing
 from gradsh.ops.kernels.elementary import log1p
 from gradsh.ops.reduction import (
     MEAN,
@@ -133,23 +135,55 @@ l1_loss = composite(
 # --- smooth_l1_loss and huber_loss ------------------------------------------------------------------------------
 
 
-def _distance(x: Array, y: Array, out: Array | None) -> Array:
-    found = np.subtract(x, y, out=out)
-    return np.abs(found, out=out)
+def _huber_sum(self: Array, target: Array, reduction: int, delta: float) -> Any:
+    """Return the reduced Huber loss of many float32 in float64, None of others.
+
+    Of distances d, of which i is within delta, it is the sum of d i less half that of i².
+    """
+    plain = self.dtype == target.dtype == np.float32 and self.shape == target.shape
+    if reduction == NONE or self.size < LARGE or not (plain and self.flags.c_contiguous and target.flags.c_contiguous):
+        return None
+    x, y, total = self.reshape(-1), target.reshape(-1), np.zeros(-(-self.size // BLOCK))
+
+    def make() -> Block:
+        far, near = np.empty((2, BLOCK), self.dtype)
+
+        def block(start: int, stop: int) -> None:
+            distance = np.subtract(x[start:stop], y[start:stop], out=far[: stop - start])
+            inner = np.clip(distance, -delta, delta, out=near[: stop - start])
+            total[start // BLOCK] = dot(distance, inner) - dot(inner, inner) / 2
+
+        return block
+
+    shared(self.size, make, BLOCK)
+    return np.add.reduce(total) / (self.size if reduction == MEAN else 1)
 
 
+def _errors(function: Any, self: Array, target: Array) -> Array:
+    """Return what `function(distance, inner)` leaves in the distances of two arrays; it is also given room for others of their size."""
+
+    def block(out: Array, work: Array, x: Array, y: Array) -> None:
+        np.subtract(x, y, out=out)
+        function(np.abs(out, out=out), apart(out, work))
+
+    return chained(block, self, target)
+
+
+@refusing("biu", "smooth_l1_cpu")
 def _smooth_l1(self: Array, target: Array, reduction: int, beta: float) -> Array:
+    total = _huber_sum(self, target, reduction, beta)
+    if total is not None:
+        return self.dtype.type(total / beta)
     edge, factor = self.dtype.type(beta), self.dtype.type(0.5 / beta)
 
-    def error(x: Array, y: Array, out: Array | None = None) -> Array:
-        distance = _distance(x, y, out)
-        inner = np.clip(distance, 0, edge)
-        distance = np.subtract(distance, inner, out=out)
+    def error(distance: Array, inner: Array) -> None:
+        np.clip(distance, 0, edge, out=inner)
+        distance -= inner
         inner *= inner
         inner *= factor
-        return np.add(distance, inner, out=out)
+        distance += inner
 
-    return reduce_array(in_blocks(error, self, target, into=True), reduction)
+    return reduce_array(_errors(error, self, target), reduction)
 
 
 def _smooth_l1_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
@@ -204,16 +238,21 @@ smooth_l1_loss = composite(
 )
 
 
+@refusing("biu", "huber_cpu")
 def _huber(self: Array, target: Array, reduction: int, delta: float) -> Array:
+    total = _huber_sum(self, target, reduction, delta)
+    if total is not None:
+        return self.dtype.type(total)
     half = self.dtype.type(0.5)
 
-    def error(x: Array, y: Array, out: Array | None = None) -> Array:
-        distance = _distance(x, y, out)
-        inner = np.clip(distance, 0, delta)
-        distance = np.subtract(distance, inner * half, out=out)
-        return np.multiply(distance, inner, out=out)
+    def error(distance: Array, inner: Array) -> None:
+        np.clip(distance, 0, delta, out=inner)
+        inner *= half
+        distance -= inner
+        inner += inner
+        distance *= inner
 
-    return reduce_array(in_blocks(error, self, target, into=True).astype(self.dtype, copy=False), reduction)
+    return reduce_array(_errors(error, self, target).astype(self.dtype, copy=False), reduction)
 
 
 def _huber_backward(grad_output: Array, self: Array, target: Array, reduction: int, delta: float) -> Array:

@@ -270,10 +270,13 @@ def _angle(self: Array) -> Array:
 
 
 def _angle_of(self: Array, out: Array | None = None) -> Array:
-    found = np.asarray(np.multiply((self < 0).astype(self.dtype), self.dtype.type(math.pi), out=out))
-    unknown = np.isnan(self)
-    if unknown.any():
-        np.copyto(found, self, where=unknown)
+    found = np.empty_like(self) if out is None else out
+    least = np.minimum.reduce(self, None, initial=0)
+    np.copyto(found, 0 if least == 0 else self < 0)
+    if least != 0:
+        found *= self.dtype.type(math.pi)
+    if np.isnan(least):
+        np.copyto(found, self, where=np.isnan(self))
     return found
 
 

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
+from gradsh.ops.kernels.accurate_sum import sum_all
 from gradsh.text.fault import fail
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -53,7 +52,7 @@ def reduce_array(loss: Array, reduction: int) -> Array:
     """Reduce an array within a kernel."""
     if reduction == NONE:
         return loss
-    total = np.add.reduce(loss, axis=None)
+    total = sum_all(loss)
     return total / loss.dtype.type(loss.size) if reduction == MEAN else total
 
 

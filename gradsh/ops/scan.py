@@ -40,17 +40,42 @@ _TOGETHER = 16
 _TRIANGLE = np.triu(np.ones((_TOGETHER, _TOGETHER)))
 
 
-def _sums(rows: Array) -> Array | None:
-    """Return running sums of rows, by products; None where numbers are not finite."""
+def _sums(rows: Array, out: Array) -> bool:
+    """Write running sums of rows, by products; not where numbers are not finite."""
     count, steps = rows.shape
     parted = np.empty((count, -(-steps // _TOGETHER), _TOGETHER))
     flat = parted.reshape(count, -1)
     flat[:, :steps], flat[:, steps:] = rows, 0
     before = np.add.accumulate(parted @ _TRIANGLE[0], axis=1)
     if not np.isfinite(before[:, -1]).all():
-        return None
+        return False
     parted[:, 1:, 0] += before[:, :-1]
-    return (parted.reshape(-1, _TOGETHER) @ _TRIANGLE).reshape(count, -1)[:, :steps]
+    out[...] = (parted.reshape(-1, _TOGETHER) @ _TRIANGLE).reshape(count, -1)[:, :steps]
+    return True
+
+
+_TINY = 1e-200
+"""Bound of the products of a group that can be multiplied before those before it are."""
+
+
+def _products(rows: Array, out: Array) -> bool:
+    """Write running products of rows, by steps in all groups at once; not where a group's product is out of bounds."""
+    count, steps = rows.shape
+    groups = steps // _TOGETHER
+    even, parted = groups * _TOGETHER, (count, groups, _TOGETHER)
+    beside = np.empty((_TOGETHER, count * groups + 8))[:, : count * groups].reshape(_TOGETHER, count, groups)  # 8: no power of 2
+    beside[...] = rows[:, :even].reshape(parted).transpose(2, 0, 1)
+    whole = np.multiply.reduce(beside, axis=0)
+    size = np.abs(whole)
+    if not (groups and np.minimum.reduce(size, None) > _TINY and np.maximum.reduce(size, None) < 1 / _TINY):
+        return False
+    np.multiply.accumulate(whole, axis=1, out=whole)
+    beside[0, :, 1:] *= whole[:, :-1]
+    for step in range(1, _TOGETHER):
+        beside[step] *= beside[step - 1]
+    out[:, :even].reshape(parted)[...] = beside.transpose(1, 2, 0)
+    out[:, even:] = whole[:, -1:] * np.multiply.accumulate(rows[:, even:], axis=1, dtype=np.float64)
+    return True
 
 
 def _accumulated(function: Any, wide: Array, axis: int, order: slice = slice(None)) -> Array:
@@ -63,10 +88,9 @@ def _accumulated(function: Any, wide: Array, axis: int, order: slice = slice(Non
     steps, inner = wide.shape[axis], prod(wide.shape[axis + 1 :])
     rows = wide.reshape(-1, steps, inner)
     found = np.empty(rows.shape, wide.dtype)
-    for part in parts(len(rows), steps * inner):
+    for part in parts(len(rows), steps * inner if inner > 1 else steps // 2):
         given = rows[part, order]
-        if function is np.add and inner == 1 and (sums := _sums(given[..., 0])) is not None:
-            found[part, order, 0] = sums
+        if inner == 1 and (_sums if function is np.add else _products)(given[..., 0], found[part, order, 0]):
             continue
         running = given.astype(np.float64)
         if inner < _BROAD:

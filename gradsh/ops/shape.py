@@ -53,16 +53,16 @@ takes_tuple(composite("broadcast_to(self, *size: ints)", "A view expanded to a s
 composite("ravel(self)", "All elements in one dimension.", lambda self: reshape(find("contiguous")(self), (-1,)))
 
 
-def _flatten(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
+def _flatten(self: Tensor, start_dim: int, end_dim: int) -> Any:
     start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
     if start > end:
         raise fail("value", "flatten() has invalid args: start_dim cannot come after end_dim")
     if self.ndim == 0:
-        return reshape(self, (1,))
+        return _reshape(self, (1,))
     if start == end:
         return self
     shape = tuple(self.shape)
-    return reshape(self, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+    return _reshape(self, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 composite(

@@ -1,6 +1,7 @@
 """Sums of float32 that are as good as those that run in float64, as PyTorch accumulates wider too."""
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -58,3 +59,42 @@ def narrow_sum(array: Array, axes: tuple[int, ...], keepdim: bool) -> Array | No
         total += column
     total += 0.0  # a sum begins with 0: of negative zeros alone it is none
     return total
+
+
+_LEAST, _MOST, LARGE = 32, 128, 1 << 16
+"""Numbers that a product adds up, in several float32 sums at once; numbers in all from which this pays."""
+
+
+def long_sum(array: Array, axes: tuple[int, ...], keepdim: bool = False) -> Array | None:
+    """Return the sums over the last axes of many float32 in long rows, from products with ones and then in float64; None elsewhere."""
+    kept = array.ndim - len(axes)
+    if array.dtype != np.float32 or array.size < LARGE or not array.flags.c_contiguous or min(axes, default=0) < kept:
+        return None
+    size = prod(array.shape[kept:])
+    if size < _MOST:
+        return None
+    few = next((few for few in range(_MOST, _LEAST - 1, -1) if not size % few), 0)
+    rows, even = array.reshape(-1, size), size - size % (few or _MOST)
+    ones = np.ones(few or _MOST, array.dtype)
+    parted = rows.reshape(-1, few) if few else rows[:, :even].reshape(len(rows), -1, _MOST)
+    found = np.add.reduce((parted @ ones).reshape(len(rows), -1), axis=1, dtype=WIDE)
+    if even < size:
+        found += rows[:, even:] @ ones[: size - even]
+    return found.astype(array.dtype).reshape(array.shape[:kept] + (1,) * (len(axes) if keepdim else 0))
+
+
+def sum_all(array: Array) -> Array:
+    """Return the sum of all elements."""
+    found = None if array.size < LARGE else long_sum(array, tuple(range(array.ndim)))
+    return np.add.reduce(array, axis=None) if found is None else found
+
+
+_ROW = 1 << 10
+"""Numbers of a row whose products are added up in float32, in several sums at once."""
+
+
+def dot(a: Array, b: Array) -> Any:
+    """Return the sum of the products of two rows of float32, in float64."""
+    even = a.size - a.size % _ROW
+    short = np.vecdot(a[:even].reshape(-1, _ROW), b[:even].reshape(-1, _ROW))
+    return np.add.reduce(short, dtype=WIDE) + WIDE(np.vecdot(a[even:], b[even:]))

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine import parallel
 from gradsh.engine.ambient import current
-from gradsh.engine.parallel import BLOCK, Block, shared
+from gradsh.engine.parallel import Block, shared
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy, result_type
 from gradsh.engine.values.reduced import in_dtype
 from gradsh.text.fault import fail
 
 ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
 """The number 1 by dtype: ufuncs are faster with 0-d arrays than with Python's numbers."""
+BLOCK = 2 * parallel.BLOCK
+"""Elements at a time in chains whose temporaries are few: a block costs as much as some 5,000."""
 
 
 def unsupported(kernel: str, array: object) -> Exception:
@@ -78,16 +81,22 @@ def in_blocks(function: Callable[..., Any], *arrays: Any, into: bool = False) ->
     else:
         target, sources = result, [one.reshape((1,) * (len(shape) - one.ndim) + one.shape) for one in arrays]
     entry = size // len(target)
+    step = max(1, (BLOCK if alike else parallel.BLOCK) // entry)
+    if not alike:  # arrays of one shape are faster than rows by one row
+        rows = min(step, len(target))
+        sources = [
+            np.array(np.broadcast_to(one, (rows, *shape[1:])), order="C") if len(one) == 1 < one.size else one for one in sources
+        ]
 
     def block(start: int, stop: int) -> None:
         part = slice(start // entry, stop // entry)
-        given = [one[part] if len(one) == len(target) else one for one in sources]
+        given = [one[part] if len(one) == len(target) else one[: len(target[part])] for one in sources]
         if into:
             function(*given, out=target[part])
         else:
             target[part] = function(*given)
 
-    shared(size, lambda: block, max(1, BLOCK // entry) * entry)
+    shared(size, lambda: block, step * entry)
     return result
 
 
@@ -131,6 +140,11 @@ def chained(function: Callable[..., object], *arrays: Any, into: Array | None = 
 
     shared(target.size, make, BLOCK)
     return result
+
+
+def apart(out: Array, work: Array) -> Array:
+    """Return work space that is not the result's, for a function that `chained` calls; small arrays come with none."""
+    return np.empty_like(out) if work is out else work
 
 
 def _flattened(array: Array) -> Any:
@@ -184,8 +198,8 @@ def zero_division(self: Array, other: Array) -> None:
 
 _INTS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _SIGN = {integer: np.array(np.iinfo(integer).min, integer) for integer in _INTS.values()}
-_REST = {integer: np.array(np.iinfo(integer).max, integer) for integer in _INTS.values()}
-_LAST = {integer: np.array(8 * integer.itemsize - 1, integer) for integer in _INTS.values()}
+LAST = {integer: np.array(8 * integer.itemsize - 1, integer) for integer in _INTS.values()}
+"""By how much the sign lies left."""
 _FEW = 512
 
 
@@ -214,25 +228,35 @@ def pick(mask: Array, a: Any, b: Any) -> Array:
     return result
 
 
+def keep(out: Array, mask: Array, values: Array) -> None:
+    """Write floats where the mask holds, 0 elsewhere, also where they are inf or nan."""
+    found, bits = as_integers(out, values)
+    np.copyto(found, mask.view(np.int8))
+    np.multiply(found, bits, out=found)  # faster than into a third array
+
+
+def as_integers(*arrays: Array) -> list[Array]:
+    """Return the bits of float arrays of one dtype as integers."""
+    return [one.view(_INTS[one.dtype]) for one in arrays]
+
+
 def mix(out: Array, mask: Array, a: Array, b: Array) -> None:
     """Write the bits `a` where the mask, of int8, is 1, and `b` where it is 0, as b + mask (a - b)."""
     np.subtract(a, b, out=out)
-    np.multiply(out, mask.astype(out.dtype), out=out)
+    np.multiply(out, mask, out=out)
     np.add(out, b, out=out)
 
 
-def as_integers(*arrays: Array) -> tuple[list[Array], Array, Array]:
-    """Return the bits of float arrays of one dtype as integers, which bits are not the sign, and by how much that lies left."""
-    integer = _INTS[arrays[0].dtype]
-    return [one.view(integer) for one in arrays], _REST[integer], _LAST[integer]
-
-
-def with_sign(sizes: Array, signed: Array) -> Array:
-    """Give numbers of at least 0 the signs of others of their dtype and shape, in place: by bits, as `copysign` is slow."""
+def with_sign(sizes: Array, signed: Array, work: Array | None = None) -> Array:
+    """Give numbers the signs of others of their dtype and shape, in place, where their own is none: by bits, as `copysign` is slow."""
     integer = _INTS[sizes.dtype]
-    bits = sizes.view(integer)
-    np.bitwise_or(bits, signed.view(integer) & _SIGN[integer], out=bits)
+    bits, given = sizes.view(integer), signed.view(integer)
+    if given.size <= _FEW or least(given[..., :_FEW], None) < 0 or least(given, None) < 0:  # the few tell mostly
+        np.bitwise_or(bits, np.bitwise_and(given, _SIGN[integer], out=None if work is None else work.view(integer)), out=bits)
     return sizes
+
+
+least: Any = np.minimum.reduce
 
 
 def bounded(self: Any, low: Any, high: Any) -> Array:
@@ -263,14 +287,18 @@ def _bits(value: Array, mask: Array, integer: NumpyDType) -> Array | None:
 def gated(grad: Array, mask: Array, into: Array | None = None) -> Array:
     """Return `grad` where the mask holds, 0 elsewhere, also where grad is inf or nan; in the memory `into`, if that is given."""
     integer = _INTS.get(grad.dtype)
-    bits = None if integer is None or mask.size <= _FEW or not mask.flags.c_contiguous else _bits(grad, mask, integer)
-    if bits is None or not grad.ndim:
+    plain = mask.size > _FEW and mask.shape == grad.shape and mask.flags.c_contiguous and grad.flags.c_contiguous
+    if integer is None or not plain:
         return np.where(mask, grad, np.zeros((), grad.dtype))
     result = np.empty(mask.shape, grad.dtype) if into is None else into
-    target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
+    source, target, chosen = grad.reshape(-1), result.reshape(-1), mask.reshape(-1)
 
     def block(start: int, stop: int) -> None:
-        np.multiply(bits[start:stop], chosen[start:stop].astype(integer), out=target[start:stop])
+        if into is None:
+            keep(target[start:stop], chosen[start:stop], source[start:stop])
+        else:
+            bits = source[start:stop].view(integer)
+            np.multiply(bits, chosen[start:stop].view(np.int8), out=target[start:stop].view(integer))
 
     shared(mask.size, lambda: block, BLOCK)
     return result

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.exact import product_error, sum_error
-from gradsh.ops.kernels.common import in_blocks, pick
+from gradsh.ops.kernels.common import apart, as_integers, chained, mix
 from gradsh.process.lapack import AXPY, axpy
 
 _MANY, _TOO_MANY = 1 << 12, 1 << 16
@@ -64,7 +64,8 @@ def _rounded(a: Array, b: Any, c: Array) -> Array:
 def lerp(self: Array, end: Array, weight: Any) -> Array:
     """Return self + weight * (end - self), computed from the nearer end, so that weight 1 gives `end`. Shapes broadcast."""
     if isinstance(weight, np.ndarray):
-        return in_blocks(_lerp_exact if self.size < _TOO_MANY else _lerp, self, end, weight.astype(self.dtype, copy=False))
+        weight = weight.astype(self.dtype, copy=False)
+        return _lerp(self, end, weight) if self.size < _TOO_MANY else chained(_lerp_large, self, end, weight)
     number = self.dtype.type(weight)
     near = abs(number) < 0.5
     return fused(end - self, number if near else number - 1, self if near else end)
@@ -72,12 +73,18 @@ def lerp(self: Array, end: Array, weight: Any) -> Array:
 
 def _lerp(self: Array, end: Array, weight: Array) -> Array:
     far = np.abs(weight) >= 0.5
-    return np.add(pick(far, end, self), np.subtract(weight, far.astype(weight.dtype)) * (end - self))
-
-
-def _lerp_exact(self: Array, end: Array, weight: Array) -> Array:
-    far = np.abs(weight) >= 0.5
     return _rounded(end - self, np.where(far, weight - 1, weight), np.where(far, end, self))
+
+
+def _lerp_large(out: Array, work: Array, self: Array, end: Array, weight: Array) -> None:
+    """The same without memory of its own, each product rounded."""
+    far, work = np.greater_equal(np.abs(weight, out=out), 0.5), apart(out, work)
+    np.copyto(work, far)
+    np.subtract(weight, work, out=work)
+    work *= np.subtract(end, self, out=out)
+    bits, ends, begins = as_integers(out, end, self)
+    mix(bits, far.view(np.int8), ends, begins)
+    out += work
 
 
 def addcmul(self: Array, tensor1: Array, tensor2: Array, value: float) -> Array:

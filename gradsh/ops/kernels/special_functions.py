@@ -85,9 +85,12 @@ def _short_series(coefficients: tuple[float, ...], t: Array) -> Array:
 
 def _tail(size: Array, single: bool = False) -> Array:
     """Return exp(x²) erfc(x) of x >= 0."""
-    place = (size - _MIDDLE) / (size + _MIDDLE)
+    place, under = size - _MIDDLE, size + _MIDDLE
+    place /= under
     found = _short_series(tables.TAIL_SINGLE, place) if single else polynomial(tables.TAIL, place)
-    found /= 1 + 2 * size
+    np.multiply(size, 2, out=under)
+    under += 1
+    found /= under
     return found
 
 
@@ -146,6 +149,32 @@ def erf(x: Array) -> Array:
     return np.asarray(pick(size <= 1, near, with_sign(far, x)))
 
 
+_NORMAL_OVER = singles(*(math.sqrt(0.125) * each / 2**power for power, each in enumerate(tables.BEND_OVER)))
+_NORMAL_UNDER = singles(*(each / 2**power for power, each in enumerate(tables.BEND_UNDER)))
+"""The same of x / sqrt(2), for half of v."""
+_QUARTER, _MINUS_TWO, _HALF = singles(0.25, -2, 0.5)
+
+
+def normal_cdf(x: Array) -> Array:
+    """Return (1 + erf(x / sqrt(2)))/2 of an array that is not 0-d, in memory of its own."""
+    if x.dtype != np.float32:
+        found = erf(x * math.sqrt(0.5))
+        found *= 0.5
+        found += 0.5
+        return found
+    bent = np.clip(x, -_ERF_END * math.sqrt(2), _ERF_END * math.sqrt(2))
+    square = bent * bent
+    bent *= polynomial(_NORMAL_OVER, square)
+    bent /= polynomial(_NORMAL_UNDER, square)
+    np.multiply(bent, bent, out=square)
+    square -= _QUARTER
+    square *= _MINUS_TWO
+    square *= bent
+    bent += square
+    bent += _HALF
+    return bent
+
+
 def _shaped(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
     """Return a kernel in blocks that keeps the shape, 0-d too."""
     return lambda self: blocked(function)(self).reshape(np.shape(self))
@@ -174,7 +203,7 @@ def _erfc(x: Array, single: bool = False) -> Array:
     x = np.atleast_1d(x)
     size = np.abs(x)
     if single:
-        size = bounded(size, None, 26)
+        size = bounded(size, None, 26).astype(np.float64)
         far = _tail(size, True)
         far *= _short_bell(size)
         below = x < 0
@@ -185,7 +214,7 @@ def _erfc(x: Array, single: bool = False) -> Array:
     return pick(size < 0.5, 1 - x * polynomial(tables.ERF, np.minimum(size, 1) ** 2), pick(np.isnan(x), x, far))
 
 
-erfc_kernel = _of_both(_erfc)
+erfc_kernel = _by_dtype(lambda x: _erfc(x, True).astype(x.dtype), _in_double(_erfc))
 
 
 def _erfcx(x: Array) -> Array:
@@ -426,10 +455,13 @@ _BESSEL = {
 def _scaled_bessel(order: int, size: Array, single: bool) -> Array:
     small, large = _BESSEL[order, single]
     series = _short_series if single else chebyshev
-    near = series(small, bounded(size, None, 8) / 4 - 1)
+    within = not size.size or np.maximum.reduce(size, None) <= 8
+    place = (size if within else bounded(size, None, 8)) * 0.25
+    place -= 1
+    near = series(small, place)
     if order:
         near *= size
-    if not (size > 8).any():
+    if within:
         return near
     wide = np.maximum(size, 8)
     return pick(size <= 8, near, series(large, 16 / wide - 1) / np.sqrt(wide))
@@ -444,7 +476,12 @@ def _i1e(x: Array, single: bool) -> Array:
     return with_sign(_scaled_bessel(1, np.abs(x), single), x)
 
 
+def _i1e_single(x: Array) -> Array:
+    x = np.atleast_1d(x)
+    return with_sign(_scaled_bessel(1, np.abs(x).astype(np.float64), True).astype(x.dtype), x)
+
+
 i0e_kernel = _of_both(_i0e)
-i1e_kernel = _of_both(_i1e)
+i1e_kernel = _by_dtype(_i1e_single, _in_double(lambda x: _i1e(x, False)))
 i0_kernel = _of_both(lambda x, single: np.exp(np.abs(np.atleast_1d(x))) * _i0e(x, single))
 i1_kernel = _of_both(lambda x, single: np.exp(np.abs(np.atleast_1d(x))) * _i1e(x, single))
