@@ -20,8 +20,7 @@ from gradsh.ops.softmax import log_softmax_array
 from gradsh.text.fault import fail
 
 
-def _check_classes(self: Array, target: Array, weight: Array | None, ignore_index: int, classes: int) -> bool:
-    """Return whether all targets are classes; refuse those that are neither that nor ignored."""
+def _check_classes(self: Array, target: Array, weight: Array | None, ignore_index: int, classes: int) -> None:
     if target.dtype not in (np.int64, np.uint8):
         raise fail("dtype", f"expected target dtype to be Long or Byte, but got {of_numpy(target.dtype).title}")
     if weight is not None and (weight.ndim != 1 or weight.size != classes):
@@ -34,11 +33,10 @@ def _check_classes(self: Array, target: Array, weight: Array | None, ignore_inde
         wanted, got = of_numpy(self.dtype).title, of_numpy(weight.dtype).title
         raise fail("dtype", f"expected scalar type {wanted} but found {got}")
     if not target.size or (np.minimum.reduce(target, None) >= 0 and np.maximum.reduce(target, None) < classes):
-        return True
+        return
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
     if wrong.any():
         raise fail("index", f"Target {int(target[wrong][0])} is out of bounds.", IndexError)
-    return False
 
 
 def _picked(target: Array, weight: Array | None, ignore_index: int, dtype: NumpyDType) -> tuple[Array, Array]:
@@ -51,10 +49,9 @@ def _picked(target: Array, weight: Array | None, ignore_index: int, dtype: Numpy
 
 
 def _places(self: Array, target: Array, weight: Array | None, ignore_index: int) -> Array | None:
-    """Return where the targets of rows of classes lie in memory, where none of them is ignored or weighted: all are classes."""
-    if self.ndim == 2 and weight is None and not 0 <= ignore_index < self.shape[1] and self.flags.c_contiguous:
-        return target + np.arange(0, self.size, self.shape[1])
-    return None
+    """Return where the targets of rows of classes lie in memory; None where one may be ignored or is weighted."""
+    plain = self.ndim == 2 and self.size and weight is None and not 0 <= ignore_index < self.shape[1] and self.flags.c_contiguous
+    return target + np.arange(0, self.size, self.shape[1]) if plain and np.minimum.reduce(target, None) >= 0 else None
 
 
 def _nll_forward(
@@ -62,9 +59,9 @@ def _nll_forward(
 ) -> tuple[Array, ...]:
     """Compute the loss for classes along dim 1 (dim 0 of one row), and the sum of the weights that counted."""
     axis = 1 if self.ndim > 1 else 0
-    valid = _check_classes(self, target, weight, ignore_index, self.shape[axis])
+    _check_classes(self, target, weight, ignore_index, self.shape[axis])
     zero = np.zeros((), self.dtype)
-    places = _places(self, target, weight, ignore_index) if valid and self.size else None
+    places = _places(self, target, weight, ignore_index)
     if places is not None:
         losses = np.negative(self.reshape(-1)[places])
         if reduction == NONE:
@@ -92,7 +89,7 @@ def _nll_backward(
 ) -> Array:
     axis = 1 if self.ndim > 1 else 0
     grad = np.zeros(self.shape, self.dtype)
-    places = _places(grad, target, weight, ignore_index) if self.size and target.min() >= 0 else None
+    places = _places(grad, target, weight, ignore_index)
     if places is not None:
         grad.reshape(-1)[places] = -grad_output / total_weight if reduction == MEAN else -grad_output
         return grad

@@ -8,12 +8,12 @@ from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
-from gradsh.engine.parallel import BLOCK, Block, shared
+from gradsh.engine.parallel import Block, shared
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, check_same_float, count, no_gradient
 from gradsh.ops.kernels.accurate_sum import LARGE, dot
-from gradsh.ops.kernels.common import apart, chained, refusing
+from gradsh.ops.kernels.common import BLOCK, apart, chained, refusing
 from gradsh.ops.kernels.elementary import log1p
 from gradsh.ops.reduction import (
     MEAN,
@@ -140,8 +140,9 @@ def _huber_sum(self: Array, target: Array, reduction: int, delta: float) -> Any:
 
     Of distances d, of which i is within delta, it is the sum of d i less half that of i².
     """
-    plain = self.dtype == target.dtype == np.float32 and self.shape == target.shape
-    if reduction == NONE or self.size < LARGE or not (plain and self.flags.c_contiguous and target.flags.c_contiguous):
+    if reduction == NONE or self.size < LARGE or not self.dtype == target.dtype == np.float32 or self.shape != target.shape:
+        return None
+    if not (self.flags.c_contiguous and target.flags.c_contiguous):
         return None
     x, y, total = self.reshape(-1), target.reshape(-1), np.zeros(-(-self.size // BLOCK))
 

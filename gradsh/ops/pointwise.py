@@ -275,7 +275,7 @@ def _angle_of(self: Array, out: Array | None = None) -> Array:
     np.copyto(found, 0 if least == 0 else self < 0)
     if least != 0:
         found *= self.dtype.type(math.pi)
-    if np.isnan(least):
+    if math.isnan(least):
         np.copyto(found, self, where=np.isnan(self))
     return found
 

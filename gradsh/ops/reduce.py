@@ -99,6 +99,11 @@ def require_float(self: Array, dtype: Any) -> Array:
 # --- sum --------------------------------------------------------------------------------------------------------
 
 
+def _sum(self: Array, dtype: NumpyDType | None) -> Array:
+    wide = widened(self, dtype)
+    return add_reduce(wide, axis=None) if wide.size < LARGE else sum_all(wide)
+
+
 def sum_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     """Sum over axes; long float32 columns are accumulated in float64, which numpy does not do pairwise."""
     if self.dtype == np.float32 and axes and self.ndim - 1 not in axes and self.shape[axes[0]] > 512:
@@ -115,8 +120,7 @@ def _sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: NumpyDType | None) ->
 
 sum = op(
     "sum(self, *, dtype: dtype? = None)", "SumBackward0", "Sum of all elements; of integers and bool an int64.",
-    forward=lambda self, dtype: sum_all(widened(self, dtype)),
-    grads={"self": lambda grad, self_sizes: repeated(grad, self_sizes)}, samples=(sample((2, 3)), sample(())),
+    forward=_sum, grads={"self": lambda grad, self_sizes: repeated(grad, self_sizes)}, samples=(sample((2, 3)), sample(())),
 )
 op(
     "sum(self, dim: ints?, keepdim: bool = False, *, dtype: dtype? = None)", "SumBackward1",
@@ -162,7 +166,8 @@ def mean_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
 
 def _mean(self: Array, dtype: object) -> Array:
     wide = require_float(self, dtype)
-    return np.true_divide(sum_all(wide), wide.dtype.type(wide.size))
+    total = add_reduce(wide, axis=None) if wide.size < LARGE else sum_all(wide)
+    return np.true_divide(total, wide.dtype.type(wide.size))
 
 
 def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: object) -> Array:
@@ -277,9 +282,9 @@ def _along(rows: Array) -> Array:
             mul_reduce(beside, axis=0, out=found[start : start + step].reshape(-1))
         return found
     steps = rows.reshape(count, -1, _FOUR_VECTORS // rows.itemsize)
-    found = mul_reduce(steps[:, :_FIRST], axis=1)
     if steps.shape[1] <= _FIRST:
-        return found
+        return mul_reduce(steps, axis=1)
+    found = mul_reduce(steps[:, :_FIRST], axis=1)
     if found.any() or not np.isfinite([rows.min(), rows.max()]).all():
         return mul_reduce(steps, axis=1)
     found[...] = 0  # that it stays whatever comes, but for the sign

@@ -13,11 +13,11 @@ RANDOM = np.random.default_rng(4)
 def test_both_ways_agree(monkeypatch, reduction, dtype):
     scores = RANDOM.standard_normal((40, 7)).astype(dtype)
     target = RANDOM.integers(0, 7, 40)
-    assert class_loss._all_count(scores, target, None, -100)
+    assert class_loss._places(scores, target, None, -100) is not None
     at_once = class_loss._nll_forward(scores, target, None, reduction, -100)
     grad = RANDOM.standard_normal(at_once[0].shape).astype(dtype)
     slope = class_loss._nll_backward(grad, scores, target, None, reduction, -100, at_once[1])
-    monkeypatch.setattr(class_loss, "_all_count", lambda *_: False)
+    monkeypatch.setattr(class_loss, "_places", lambda *_: None)
     weighed = class_loss._nll_forward(scores, target, None, reduction, -100)
     for one, other in zip(at_once, weighed, strict=True):
         assert (one.shape, one.dtype) == (other.shape, other.dtype)
@@ -30,7 +30,7 @@ def test_both_ways_agree(monkeypatch, reduction, dtype):
 @pytest.mark.parametrize(("target", "ignore_index"), [([0, 3, -100], -100), ([0, 3, 2], 2), ([0, 3, 2], 0)])
 def test_what_is_ignored_is_not_picked_at_once(target, ignore_index):
     scores = RANDOM.standard_normal((3, 4))
-    assert not class_loss._all_count(scores, np.array(target), None, ignore_index)
+    assert class_loss._places(scores, np.array(target), None, ignore_index) is None
     loss, total = class_loss._nll_forward(scores, np.array(target), None, 1, ignore_index)
     kept = [row for row, one in enumerate(target) if one != ignore_index]
     assert total == len(kept)

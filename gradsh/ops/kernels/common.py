@@ -200,7 +200,7 @@ _INTS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.f
 _SIGN = {integer: np.array(np.iinfo(integer).min, integer) for integer in _INTS.values()}
 LAST = {integer: np.array(8 * integer.itemsize - 1, integer) for integer in _INTS.values()}
 """By how much the sign lies left."""
-_FEW = 512
+_FEW, _SOME = 512, 1 << 14
 
 
 def pick(mask: Array, a: Any, b: Any) -> Array:
@@ -251,12 +251,9 @@ def with_sign(sizes: Array, signed: Array, work: Array | None = None) -> Array:
     """Give numbers the signs of others of their dtype and shape, in place, where their own is none: by bits, as `copysign` is slow."""
     integer = _INTS[sizes.dtype]
     bits, given = sizes.view(integer), signed.view(integer)
-    if given.size <= _FEW or least(given[..., :_FEW], None) < 0 or least(given, None) < 0:  # the few tell mostly
+    if given.size < _SOME or any(np.minimum.reduce(one, None) < 0 for one in (given[..., :_FEW], given)):  # few tell mostly
         np.bitwise_or(bits, np.bitwise_and(given, _SIGN[integer], out=None if work is None else work.view(integer)), out=bits)
     return sizes
-
-
-least: Any = np.minimum.reduce
 
 
 def bounded(self: Any, low: Any, high: Any) -> Array:

@@ -5,11 +5,16 @@ from functools import partial
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
-from gradsh.ops.kernels.common import LAST, apart, as_integers, chained, keep, with_sign
+from gradsh.ops.kernels.common import LAST, as_integers, chained, gated, keep, with_sign
+
+_LARGE = 1 << 9
+"""Elements from which blocks are faster."""
 
 
 def outside(self: Array, lambd: float) -> Array:
     """Return x where -lambd <= x <= lambd does not hold, 0 elsewhere."""
+    if self.size <= _LARGE:
+        return gated(self, ~((self >= -lambd) & (self <= lambd)))
     bits, edge = as_integers(self, np.asarray(abs(lambd), self.dtype))
     if not lambd >= 0:
         edge = -np.ones_like(edge)
@@ -41,7 +46,7 @@ def nearer(self: Array, lambd: float) -> Array:
 def _nearer(lambd: float, out: Array, work: Array, self: Array) -> None:
     np.clip(self, -lambd, lambd, out=out)
     np.subtract(self, out, out=out)
-    with_sign(out, self, apart(out, work))
+    with_sign(out, self, None if work is out else work)
 
 
 def raised(self: Array, threshold: float, value: float) -> Array:
