@@ -33,6 +33,8 @@ FEW = 256
 """Columns below which a product of matrices is slow: then the windows of several samples are taken together."""
 LARGE = 1 << 14
 """Elements of an input from which it pays to copy less and to call numpy more often."""
+ADDED = 1.75
+"""How much longer it takes to write a product and add it up than to copy a window."""
 WASTE = 1.25
 """How much larger than itself an output may become when it is laid over the input."""
 
@@ -128,7 +130,7 @@ def _few_filters(walks: tuple[WindowWalk, ...], filters: int, channels: int) -> 
     if prod(walk.size for walk in others) > WASTE * prod(walk.places for walk in others):
         return False
     rest = prod(walk.kernel for walk in others)
-    return 2 * filters * rest + channels * last.kernel < channels * last.kernel * rest
+    return ADDED * filters * rest + channels * last.kernel < channels * last.kernel * rest
 
 
 def _correlate_rows(x: Array, matrix: Array, walks: tuple[WindowWalk, ...], columns: Callable[..., Any], y: Array) -> None:
