@@ -21,7 +21,7 @@ _NARROW = 32
 """Extent of the last dim up to which its maxima are taken of the transpose: numpy is slow on short rows."""
 
 
-def _shifted(self: Array, axis: int, out: Array | None) -> Array:
+def _shifted(self: Array, axis: int, out: Array | None = None) -> Array:
     if self.ndim == 2 and axis == 1 and 0 < self.shape[1] <= _NARROW < self.shape[0]:
         return np.subtract(self, max_reduce(self.T.copy(), axis=0)[:, None], out)
     return np.subtract(self, max_reduce(self, axis=axis, keepdims=True), out)
