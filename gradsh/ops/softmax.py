@@ -21,10 +21,10 @@ _NARROW = 32
 """Extent of the last dim up to which its maxima are taken of the transpose: numpy is slow on short rows."""
 
 
-def _shifted(self: Array, axis: int) -> Array:
+def _shifted(self: Array, axis: int, out: Array | None = None) -> Array:
     if self.ndim == 2 and axis == 1 and 0 < self.shape[1] <= _NARROW < self.shape[0]:
-        return self - max_reduce(self.T.copy(), axis=0)[:, None]
-    return self - max_reduce(self, axis=axis, keepdims=True)
+        return np.subtract(self, max_reduce(self.T.copy(), axis=0)[:, None], out)
+    return np.subtract(self, max_reduce(self, axis=axis, keepdims=True), out)
 
 
 def softmax_array(self: Array, dim: int) -> Array:
@@ -37,22 +37,22 @@ def softmax_array(self: Array, dim: int) -> Array:
     return _by_entries(_softmax, axis, row_major(self))
 
 
-def _softmax(self: Array, axis: int) -> Array:
-    exps: Array = _shifted(self, axis)
+def _softmax(self: Array, axis: int, out: Array | None = None) -> Array:
+    exps = _shifted(self, axis, out)
     np.exp(exps, exps)
     exps /= add_reduce(exps, axis=axis, keepdims=True)
     return exps
 
 
-def _log_softmax(self: Array, axis: int) -> Array:
-    shifted: Array = _shifted(self, axis)
+def _log_softmax(self: Array, axis: int, out: Array | None = None) -> Array:
+    shifted = _shifted(self, axis, out)
     shifted -= np.log(add_reduce(np.exp(shifted), axis=axis, keepdims=True))
     return shifted
 
 
 def _by_entries(kernel: Any, axis: int, *arrays: Array) -> Array:
     """Run a kernel along an axis: where that is not the first, on some entries of the first at a time."""
-    return in_parts(lambda *parts: kernel(*parts, axis), *arrays) if axis else kernel(*arrays, axis)
+    return in_parts(lambda *parts, out=None: kernel(*parts, axis, out), *arrays) if axis else kernel(*arrays, axis)
 
 
 def log_softmax_array(self: Array, dim: int) -> Array:
@@ -75,8 +75,8 @@ def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: 
     return _by_entries(_softmax_slope, wrap_dim(dim, output.ndim), grad_output, output)
 
 
-def _softmax_slope(grad: Array, output: Array, axis: int) -> Array:
-    found: Array = grad - _dots(grad, output, axis)
+def _softmax_slope(grad: Array, output: Array, axis: int, out: Array | None = None) -> Array:
+    found: Array = np.subtract(grad, _dots(grad, output, axis), out)
     found *= output
     return found
 
@@ -119,8 +119,8 @@ def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dty
     return _by_entries(_log_softmax_slope, wrap_dim(dim, output.ndim), grad_output, output)
 
 
-def _log_softmax_slope(grad: Array, output: Array, axis: int) -> Array:
-    found: Array = np.exp(output)
+def _log_softmax_slope(grad: Array, output: Array, axis: int, out: Array | None = None) -> Array:
+    found: Array = np.exp(output, out)
     found *= add_reduce(grad, axis=axis, keepdims=True)
     return np.subtract(grad, found, out=found)
 

@@ -170,7 +170,7 @@ def row_major(array: Array, dtype: NumpyDType) -> Array:
 
 
 def in_parts(function: Callable[..., Any], *arrays: Any) -> Array:
-    """Run a kernel that takes each entry of dim 0 for itself, on some of them at a time where the arrays are large.
+    """Run a kernel that takes each entry of dim 0 for itself, on some of them at a time where the arrays are large: into `out` then.
 
     The arrays are of one shape, as is the result.
     """
@@ -184,7 +184,7 @@ def in_parts(function: Callable[..., Any], *arrays: Any) -> Array:
 
     def block(start: int, stop: int) -> None:
         part = slice(start // entry, stop // entry)
-        result[part] = function(*[one[part] for one in arrays])
+        function(*[one[part] for one in arrays], out=result[part])
 
     shared(first.size, lambda: block, max(1, BLOCK // entry) * entry)
     return result

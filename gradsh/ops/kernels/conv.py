@@ -31,6 +31,10 @@ BLOCK = 1 << 18
 """Elements of the copied windows at a time."""
 FEW = 256
 """Columns below which a product of matrices is slow: then the windows of several samples are taken together."""
+LARGE = 1 << 14
+"""Elements of an input from which it pays to copy less and to call numpy more often."""
+ADDED = 1.75
+"""How much longer it takes to write a product and add it up than to copy a window."""
 WASTE = 1.25
 """How much larger than itself an output may become when it is laid over the input."""
 
@@ -104,7 +108,7 @@ def correlate(
         return y
     walk, *rest = walks = walks_of(x.shape[2:], out, kernel, geometry)
     columns = _buffer(Columns, x.shape[1], x.dtype)
-    if _few_filters(walks, w.shape[0], x.shape[1]):
+    if x.size >= LARGE and _few_filters(walks, w.shape[0], x.shape[1]):
         _correlate_rows(x, _filter_rows(w, groups).swapaxes(1, 2), walks, columns, y)
         if shift is not None:
             flat += shift
@@ -126,7 +130,7 @@ def _few_filters(walks: tuple[WindowWalk, ...], filters: int, channels: int) -> 
     if prod(walk.size for walk in others) > WASTE * prod(walk.places for walk in others):
         return False
     rest = prod(walk.kernel for walk in others)
-    return 2 * filters * rest + channels * last.kernel < channels * last.kernel * rest
+    return ADDED * filters * rest + channels * last.kernel < channels * last.kernel * rest
 
 
 def _correlate_rows(x: Array, matrix: Array, walks: tuple[WindowWalk, ...], columns: Callable[..., Any], y: Array) -> None:
@@ -232,7 +236,7 @@ def _by_columns(
             back.add(by_input[samples, :, taken], False)
         if x is not None:
             found = columns(count, (first, *rest)).fill(x[samples, :, taken])
-            total += np.matmul(found.reshape(groups, -1, factor.shape[2]), factor.swapaxes(1, 2))
+            total += _products(found.reshape(groups, -1, factor.shape[2]), factor)
     each = total.reshape(groups, channels // groups, kernel[-1], *kernel[:-1], filters // groups)
     turned = np.moveaxis(np.moveaxis(each, -1, 1), 3, -1)
     return None if w is None else by_input, None if x is None else _filter(turned)
@@ -262,10 +266,17 @@ def _by_rows(
             back.add(by_input[samples, :, inputs], True)
         if x is not None:
             found = columns(count, (first, *rest)).shift(x[samples, :, inputs])
-            total += np.matmul(found.reshape(groups, -1, factor.shape[2]), factor.swapaxes(1, 2))
+            total += _products(found.reshape(groups, -1, factor.shape[2]), factor)
     each = total.reshape(groups, channels // groups, kernel[-1], filters // groups, *kernel[:-1])
     turned = np.moveaxis(np.moveaxis(each, 3, 1), 3, -1)
     return None if w is None else by_input, None if x is None else _filter(turned)
+
+
+def _products(a: Array, b: Array) -> Array:
+    """Return the products of each two rows of two stacks of matrices; that of more rows comes first, which takes less time."""
+    if a.shape[1] < b.shape[1]:
+        return np.matmul(b, a.swapaxes(1, 2)).swapaxes(1, 2)
+    return np.matmul(a, b.swapaxes(1, 2))
 
 
 def _filter(turned: Array) -> Array:

@@ -132,6 +132,18 @@ def windows(
 # --- columns, in buffers that are filled again for each part of a batch -----------------------------------------
 
 
+_NEAR, _APART = 1024, 64
+"""Bytes such that rows a multiple of them apart drive each other from the cache; how much farther apart they then are laid."""
+
+
+def _matrix(rows: tuple[int, ...], columns: tuple[int, ...], dtype: NumpyDType) -> Array:
+    """Return zeros of the shape (rows…, columns…), as a matrix that is multiplied fast."""
+    size = prod(columns)
+    if size * dtype.itemsize % _NEAR:
+        return np.zeros((*rows, *columns), dtype)
+    return np.zeros((prod(rows), size + _APART // dtype.itemsize), dtype)[:, :size].reshape(*rows, *columns)
+
+
 class Columns:
     """Windows of an input as columns of a matrix: (C, k of the last dim, other k…, samples, out…).
 
@@ -142,11 +154,11 @@ class Columns:
     def __init__(self, channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: NumpyDType) -> None:
         *others, last = walks
         sizes, places = tuple(walk.size for walk in others), tuple(walk.places for walk in others)
-        self.shifted = np.zeros((channels, last.kernel, samples, *sizes, last.places), dtype)
+        self.shifted = _matrix((channels, last.kernel), (samples, *sizes, last.places), dtype)
         """The windows along the last dim only."""
         self._walks = tuple(others), (last,)
         kernel = tuple(walk.kernel for walk in others)
-        self._shape = (channels, last.kernel, *kernel, samples, *places, last.places)
+        self._shape = (channels, last.kernel, *kernel), (samples, *places, last.places)
         self._filled: Array | None = None if others else self.shifted
 
     def shift(self, x: Array) -> Array:
@@ -162,7 +174,7 @@ class Columns:
         if self._filled is self.shifted:
             return self.shifted
         if self._filled is None:
-            self._filled = np.zeros(self._shape, x.dtype)
+            self._filled = _matrix(*self._shape, x.dtype)
         for place, out, met in meetings(self._walks[0]):
             target: Any = (slice(None), slice(None), *place, slice(None), *out)
             self._filled[target] = self.shifted[(slice(None),) * 3 + met]
@@ -175,7 +187,7 @@ class Spread:
     def __init__(self, filters: int, samples: int, walks: tuple[WindowWalk, ...], dtype: NumpyDType) -> None:
         *others, last = walks
         kernel, sizes = tuple(walk.kernel for walk in others), tuple(walk.size for walk in others)
-        self._filled = np.zeros((filters, *kernel, samples, *sizes, last.places), dtype)
+        self._filled = _matrix((filters, *kernel), (samples, *sizes, last.places), dtype)
         self._others = tuple(others)
 
     def fill(self, y: Array) -> Array:
@@ -199,7 +211,7 @@ class Scatter:
         *others, last = walks
         kernel = () if rows else tuple(walk.kernel for walk in others)
         extents = tuple(walk.size if rows else walk.places for walk in others)
-        self.columns = np.empty((channels, last.kernel, *kernel, samples, *extents, last.places), dtype)
+        self.columns = _matrix((channels, last.kernel, *kernel), (samples, *extents, last.places), dtype)
         self._others: tuple[WindowWalk, ...] | None = None if rows else tuple(others)
         self._last = widest_first((last,))
 
