@@ -368,15 +368,18 @@ class _Outputs:
         return output
 
     def _modified(self, place: int, output: Tensor, given: bool) -> Tensor:
-        if is_tracked(output) and output.grad_fn is None:
+        if is_tracked(output) and output.edge is None:
             message = "a leaf Variable that requires grad has been used in an in-place operation."
             raise fail("leaf_inplace", message, tensor=output, leaf=output)
-        if not given:
-            current().warning(
-                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to "
-                "pass it to mark_dirty()."
-            )
         view = output._base is not None
+        if not given:
+            message = (
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should "
+                "be passed to ctx.mark_dirty()."
+            )
+            if view:
+                raise fail("value", message, node=self.node)
+            current().warning(message)
         if view and len(self.outputs) > 1:
             message = (
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "

@@ -14,7 +14,7 @@ from gradsh.commands.options import OPTIONS
 from gradsh.commands.record import Text, command
 from gradsh.contracts.state import State
 from gradsh.engine.dispatch.operation import BoundOperation, Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, last_node_of
 from gradsh.engine.registry import lookup, operations
 from gradsh.probe.assertions import functions
 from gradsh.process.lean_numpy import document
@@ -151,7 +151,8 @@ def _value(state: State, name: str) -> list[str]:
     if not isinstance(value, Tensor):
         doc = (inspect.getdoc(type(value)) or "").split("\n\n")[0] if isinstance(value, Module) else ""
         return [f"{name}: {type(value).__name__}", *(doc.split("\n") if doc else [])]
-    made = "a leaf" if value.is_leaf else f"made by {value.grad_fn.name()}" if value.grad_fn is not None else "no graph"
+    node = last_node_of(value)
+    made = "a leaf" if node is None else f"made by {node.name()}"
     grad = "requires grad" if value.requires_grad else "does not require grad"
     lines = [f"{name}: tensor of shape {tuple(value.shape)}, {value.dtype}, {made}, {grad}, version {value._version}"]
     if value.requires_grad:

@@ -7,7 +7,7 @@ from gradsh.diagnosis.cause import Cause
 from gradsh.diagnosis.code import Code, freezing
 from gradsh.diagnosis.provenance import Origin, is_tensor
 from gradsh.engine.graph.node import behind
-from gradsh.engine.graph.tensor import node_of
+from gradsh.engine.graph.tensor import last_node_of
 from gradsh.engine.values.size import Size
 from gradsh.language import tree
 from gradsh.language.node import expr
@@ -75,7 +75,7 @@ def trunk_of(case: "Case", first: str, second: str) -> str:
     local = case.origins.frames[-1].local if case.origins.frames else None
     named = sorted(
         ((node.seq, name, node) for name, value in {**case.machine.variables(), **(local or {})}.items()
-         if name not in {first, second} and is_tensor(value) and (node := node_of(value)) in shared and node is not None),
+         if name not in {first, second} and is_tensor(value) and (node := last_node_of(value)) in shared and node is not None),
         key=lambda one: one[:2], reverse=True,
     )
     left = {node for node in shared if saves(node)}
@@ -180,7 +180,7 @@ def _built(case: "Case", tensor: Any, text: str, written: expr | None = None) ->
 
     if not is_tensor(tensor):
         return ()
-    node = node_of(tensor)
+    node = last_node_of(tensor)
     place = case.place(node.location) if node is not None else None
     if place is not None:
         case.label("built", place.span, text + circumstances(place), place.source)

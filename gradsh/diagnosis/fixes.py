@@ -14,8 +14,7 @@ from gradsh.diagnosis.case import Case
 from gradsh.diagnosis.cause import Cause
 from gradsh.diagnosis.code import Code, Draft, Site, constant, headed, path_of, reads
 from gradsh.diagnosis.provenance import expression_at
-from gradsh.engine.graph.node import behind
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, last_node_of
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
@@ -169,7 +168,7 @@ class Finder:
     def root(self, value: object) -> Any:
         """Return the node that made a value, None for what no operation made."""
         tensor = self.tensor(value)
-        return None if tensor is None else behind(tensor.grad_fn)
+        return None if tensor is None else last_node_of(tensor)
 
     def tensor(self, value: object) -> Tensor | None:
         """Return a value that is a tensor, in the engine's form; no other object is asked for what tensors have."""

@@ -20,7 +20,7 @@ from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.fixes_version import inplace_modules, written_path
 from gradsh.diagnosis.out_of_place import anew, under_local_name
-from gradsh.engine.graph.tensor import Parameter
+from gradsh.engine.graph.tensor import Parameter, last_node_of
 from gradsh.language import tree
 from gradsh.text.span import text_of
 
@@ -113,7 +113,7 @@ def _last_update(finder: Finder, site: Site) -> Site:
     for one in sorted(finder.code.sites, key=lambda one: one.line):
         if one.line > last.line and one.same_block(site):
             written_to = finder.tensor(finder.value(written_path(one)))
-            if written_to is None or not (written_to.requires_grad and written_to.is_leaf):
+            if written_to is None or not (written_to.requires_grad and last_node_of(written_to) is None):
                 break
             last = one
     return last

@@ -227,8 +227,7 @@ def not_leaf(finder: Finder) -> None:
         if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and path_of(base_of(node.value)):
             _flagged(finder, needed, text_of(needed.source, node.value.span))
         elif isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] == "deepcopy" and node.args:
-            inner = text_of(needed.source, node.args[0].span)
-            new = f"{inner}.detach().clone()"
+            new = f"{closed(needed.source, node.args[0])}.detach().clone()"
             finder.offer(f"copy the values: `{new}` on line {needed.line}",
                          Draft().replace(needed.source, node.span, new), "the copy has no graph")
     if "deepcopy" in finder.case.message:

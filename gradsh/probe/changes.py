@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradsh.engine.graph.node import LAST, Node
 from gradsh.engine.graph.saved import FreedVariables
-from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.graph.tensor import Tensor, last_node_of
 from gradsh.engine.graph.types import Location
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.names import Names, named_tensors, roots_of
@@ -104,5 +104,5 @@ def told(value: object) -> str:
     tensor = tensor_of(value)
     if tensor is None:
         return type(value).__name__
-    made = node_name(node_of(tensor)) or ("leaf" if tensor.needs_grad else "no grad")
+    made = node_name(last_node_of(tensor)) or ("leaf" if tensor.needs_grad else "no grad")
     return f"{tuple(tensor.array.shape)} {made}"

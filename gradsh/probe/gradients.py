@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, last_node_of
 from gradsh.probe.names import named_tensors
 
 _FEW = 4
@@ -24,7 +24,7 @@ def gradients_of(variables: Mapping[str, object]) -> dict[str, str]:
     seen: set[int] = set()
     found: dict[str, str] = {}
     for name, tensor in named_tensors(variables):
-        if tensor.is_leaf and tensor.requires_grad and id(tensor) not in seen:
+        if last_node_of(tensor) is None and tensor.requires_grad and id(tensor) not in seen:
             seen.add(id(tensor))
             found[name] = _words(tensor)
     return found

@@ -35,7 +35,7 @@ _CONVERSIONS = {**ALIASES, **{one.name: one for one in FOREIGN}}
 """Dtypes by the methods that convert to them."""
 _METHODS = {
     "cuda": "it does nothing with `--cuda ignore`, else it is an error, as in PyTorch without a GPU",
-    "mkdir": "it does not create a folder",
+    "mkdir": "the folder exists in the session only",
 }
 """Methods that stand in, whatever their owner."""
 

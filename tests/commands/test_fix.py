@@ -140,3 +140,14 @@ def test_a_module_beside_the_script_is_mended(tmp_path, capsys) -> None:
     session.run("fix", events.append, name="<shell>")
     report = next(event.report for event in events if isinstance(event, Result))
     assert report.outcome.startswith(f"edit {module}, then run the script again")
+
+
+def test_a_view_that_became_invalid_is_no_obstacle(tmp_path, capsys) -> None:
+    script = tmp_path / "triple.py"
+    script.write_text(
+        "import torch\nclass Triple(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return torch.tensor(x.tolist()).mul(3).view(-1)\n    @staticmethod\n    def backward(ctx, g):\n        return g * 3\n"
+        "x = torch.ones(2, requires_grad=True)\nout = Triple.apply(x)\nwith torch.no_grad():\n    out.fill_(1)\nout.sum().backward()\n",
+    )
+    assert fix_file(str(script)) == 0
+    assert "x     none             [3, 3]" in capsys.readouterr().out

@@ -94,6 +94,12 @@ def test_undo_of_several_statements_says_what_came_back(talk: Talk) -> None:
     assert any(isinstance(event, Failure) for event in talk.events)
 
 
+def test_views_that_became_invalid_are_told(talk: Talk) -> None:
+    talk("v = torch.ones(2, requires_grad=True) * 2\na, b = v.unbind()\nwith no_grad():\n    v.mul_(2)\n")
+    assert talk("help a").startswith("a: tensor of shape (), torch.float32, made by UnbindBackward0, requires grad, version 1")
+    assert talk("undo").endswith("a is back at version 0; b is back at version 0")
+
+
 def test_a_command_that_failed_is_not_undone(talk: Talk) -> None:
     talk("x = 1")
     for failing in ("retain nothing", "release nothing", "set colour on", "watch x --of", "back nowhere"):

@@ -357,6 +357,14 @@ def node_of(tensor: Tensor) -> Node | None:
     return node
 
 
+def last_node_of(tensor: Tensor) -> Node | None:
+    """Return the node that made the tensor; of a view that became invalid, the one that had made it. None for a leaf."""
+    try:
+        return node_of(tensor)
+    except RuntimeError:
+        return None if tensor.edge is None else tensor.edge[0]
+
+
 def gradient_edge(tensor: Tensor) -> Edge | None:
     """Return where a gradient of `tensor` goes: (grad_fn, output), a leaf's AccumulateGrad, or None.
 
