@@ -112,7 +112,8 @@ class Offer:
                 raise TypeError(text)
         body = dict(namespace)  # a plain one: a class of dictionaries could show other keys than it gives
         for key, value in body.items():
-            if not (public(key) or key in SPECIAL_METHODS or (key in _TOLD and isinstance(value, str))):
+            told = type(key) is str and (key in SPECIAL_METHODS or (key in _TOLD and isinstance(value, str)))
+            if not (told or public(key)):  # another key could have a name's hash, and equal it only later
                 way = f"write `class {name}:` and define it there"
                 raise fail("type", f"type() takes no {key!r} in its dictionary here", TypeError, name=key, way=way)
         if "metaclass" in keywords:

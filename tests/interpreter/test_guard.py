@@ -267,6 +267,15 @@ def test_a_string_that_lies_about_equality_is_refused(script):
     assert script.failure.problem.kind == "type"
 
 
+def test_a_key_that_changes_its_hash_makes_no_method(script):
+    script.run(
+        "class Key:\n    def __init__(self): self.now = '__del__'\n    def __hash__(self): return hash(self.now)\n"
+        "    def __eq__(self, other): return True\n"
+        "key = Key()\nmethods = {key: lambda self: 1}\nkey.now = '__init__'\nC = type('C', (), methods)"
+    )
+    assert script.failure.problem.kind == "type"
+
+
 def test_no_object_that_a_script_can_name_offers_a_way_out(script):
     """Walk everything reachable by offered attributes: no module, frame, code object or dictionary of globals."""
     from types import CodeType, FrameType, ModuleType, TracebackType
