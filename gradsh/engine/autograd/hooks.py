@@ -20,6 +20,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, cu
 from gradsh.engine.graph.types import Location
 from gradsh.engine.registry import find, method
 from gradsh.engine.values.dtype import Array, type_name
+from gradsh.engine.values.layout import copy_into
 from gradsh.engine.values.overlap import check_distinct, dense
 from gradsh.engine.values.shape import broadcast_shapes, check_written_shape
 from gradsh.text.fault import fail
@@ -283,7 +284,7 @@ def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
         fresh.array = np.array(grad, order="C")
         return fresh
     fresh.array = laid = np.empty_like(leaf.array, grad.dtype)
-    laid[...] = grad
+    copy_into(laid, grad)
     fresh.counter.version = 1
     return fresh
 

@@ -10,6 +10,7 @@ from gradsh.engine import parallel
 from gradsh.engine.ambient import current
 from gradsh.engine.parallel import Block, shared
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy, result_type
+from gradsh.engine.values.layout import copy_into
 from gradsh.engine.values.reduced import in_dtype
 from gradsh.text.fault import fail
 
@@ -154,18 +155,10 @@ def _flattened(array: Array) -> Any:
     return None if any(array.strides) else array[(0,) * array.ndim + (...,)]
 
 
-_FAR, _NARROW = 1024, 16
-"""Bytes such that numbers a multiple of them apart drive each other from the cache; how many such are read in a row."""
-
-
 def row_major(array: Array, dtype: NumpyDType) -> Array:
-    """Return a copy in row-major order, also of a large transpose, of which numpy takes several times as long a time."""
-    if array.ndim < 2 or array.size < BLOCK or array.strides[-1] % _FAR or not array.strides[-1]:
-        return np.array(array, dtype, order="C")
+    """Return a copy in row-major order."""
     found = np.empty(array.shape, dtype)
-    for start in range(0, array.shape[-1], _NARROW):
-        part = (..., slice(start, start + _NARROW))
-        found[part] = array[part]
+    copy_into(found, array)
     return found
 
 
