@@ -122,19 +122,23 @@ def _bell(x: Array) -> Array:
     return np.exp(-high * high) * np.exp(-(x - high) * (x + high))
 
 
+def _unbent(x: Array, over: Any, under: Any, edge: Any, share: Any) -> Array:
+    """Return v + share * v (v² - edge), where v is x times a quotient of two polynomials in x²; x is written to."""
+    square = x * x
+    x *= polynomial(over, square)
+    x /= polynomial(under, square)
+    np.multiply(x, x, out=square)
+    square -= edge
+    square *= share
+    square *= x
+    x += square
+    return x
+
+
 def erf(x: Array) -> Array:
     """Return the error function of an array that is not 0-d, in memory of its own."""
     if x.dtype == np.float32:
-        bent = np.clip(x, -_ERF_END, _ERF_END)
-        square = bent * bent
-        bent *= polynomial(_BEND_OVER, square)
-        bent /= polynomial(_BEND_UNDER, square)
-        np.multiply(bent, bent, out=square)
-        square -= _ONE
-        square *= _MINUS_HALF
-        square *= bent
-        bent += square
-        return bent
+        return _unbent(np.clip(x, -_ERF_END, _ERF_END), _BEND_OVER, _BEND_UNDER, _ONE, _MINUS_HALF)
     size = np.abs(x)
     np.clip(size, 0, 6.5, out=size)
     small = np.clip(size, 0, 1)
@@ -162,17 +166,10 @@ def normal_cdf(x: Array) -> Array:
         found *= 0.5
         found += 0.5
         return found
-    bent = np.clip(x, -_ERF_END * math.sqrt(2), _ERF_END * math.sqrt(2))
-    square = bent * bent
-    bent *= polynomial(_NORMAL_OVER, square)
-    bent /= polynomial(_NORMAL_UNDER, square)
-    np.multiply(bent, bent, out=square)
-    square -= _QUARTER
-    square *= _MINUS_TWO
-    square *= bent
-    bent += square
-    bent += _HALF
-    return bent
+    end = _ERF_END * math.sqrt(2)
+    found = _unbent(np.clip(x, -end, end), _NORMAL_OVER, _NORMAL_UNDER, _QUARTER, _MINUS_TWO)
+    found += _HALF
+    return found
 
 
 def _shaped(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
